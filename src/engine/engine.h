@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The engine: runs a checked plan.  It is the only layer that changes the
+ * state of the machine.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "plan/plan.h"
+
+/* How main.c learns what became of a run. */
+struct engine_outcome {
+	/*
+	 * Exit status for the caller: the payload's own, 128 + n, 124, or
+	 * what @err says when the run failed (then engine_run() is negative).
+	 */
+	int status;
+	/*
+	 * Not 0: end by this signal instead (bubblewrap's rules: a TERM, INT,
+	 * HUP or QUIT that reached the monitor).
+	 */
+	int end_by_signal;
+};
+
+struct engine_options {
+	bool is_bwrap;      /* exit statuses as bubblewrap's: 1 for every failure */
+	bool is_check;      /* the whole set-up, then a built-in no-op */
+	int log_fd;         /* --verbose: a line a stage; -EBADF: none */
+	const char *profile; /* --profile as given, for the audit record */
+};
+
+/*
+ * Run @plan (ordered and checked) and wait for its end.  Must be called from
+ * a single-threaded process, once.  Signal dispositions, the signal mask and
+ * descriptors 0-2 of the process are changed.
+ *
+ * Returns 0 with *@ret_outcome filled, or a negative errno with @err filled:
+ * then nothing of the payload ran, except when @err says 126 or 127.
+ * Records (status, audit) have been written in both cases.
+ */
+int engine_run(const struct plan *plan, const struct engine_options *options,
+	       struct engine_outcome *ret_outcome, struct error *err);
+
+/* The stages in order, for --explain and --verbose; NULL behind the last. */
+const char *engine_stage_name(size_t index);
+
+#endif
