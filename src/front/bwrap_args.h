@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* bubblewrap's options as rows. */
+#ifndef FRONT_BWRAP_ARGS_H
+#define FRONT_BWRAP_ARGS_H
+
+#include "front/options.h"
+
+extern const struct option bwrap_options[];
+extern const size_t bwrap_options_count;
+
+/*
+ * Behind each option: do pending modifiers (--perms, --size, --overlay-src)
+ * stand before an option that takes them?
+ */
+int bwrap_after_option(struct parse *parse, const struct option *option,
+		       struct error *err);
+
+/*
+ * When all options are read and plan->command is filled (empty: there was
+ * none): the checks across options in bubblewrap's order.  A missing command
+ * sets parse->action to PARSE_USAGE at its place among them.
+ */
+int bwrap_finish(struct parse *parse, struct error *err);
+
+#endif
