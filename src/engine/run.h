@@ -29,7 +29,6 @@ enum message_kind {
 	/* child or payload -> monitor */
 	MESSAGE_ERROR,   /* the set-up or the exec failed: @error */
 	MESSAGE_SKIPPED, /* an optional operation was left out: @index */
-	MESSAGE_MAPS,    /* the child waits for its id maps */
 	MESSAGE_PAYLOAD, /* sent by the payload itself right before exec: its
 			  * credentials (SCM_CREDENTIALS) are its host pid */
 	MESSAGE_EXITED,  /* PID 1: the payload ended with @wait_status */
@@ -62,6 +61,22 @@ struct leftover {
 	ino_t ino;            /* removed only if it still is this object */
 };
 
+/* Who the payload is, decided by identity_choose() before the spawn. */
+struct run_ids {
+	bool new_userns;      /* a user namespace is made */
+	bool parent_maps;     /* the monitor writes the id maps */
+	bool switches;        /* the child becomes @host_uid (started by root) */
+	bool id_maps_mounts;  /* OP_ID_MAPPED sources are shown as @host_uid's */
+	uint32_t inside_uid, inside_gid; /* as the payload sees itself */
+	uint32_t host_uid, host_gid;     /* what it is out here */
+};
+
+/* Written by the child, read by the monitor when a set-up takes too long. */
+struct progress {
+	volatile int stage;         /* index for engine_stage_name() */
+	volatile size_t op;         /* operation at work, or SIZE_MAX */
+};
+
 struct run {
 	const struct plan *plan;
 	const struct engine_options *options;
@@ -75,13 +90,29 @@ struct run {
 	char **environment;    /* the payload's, NULL-terminated */
 	const char *caller_cwd; /* NULL when it cannot be named */
 
+	/*
+	 * Descriptors that become the payload's 0-2 (ends of the relay's
+	 * pipes); -EBADF: the caller's own.  The child closes all of them
+	 * but in the payload.
+	 */
+	int payload_stdio[3];
+
+	struct run_ids ids;
+
 	/* spawn */
+	bool child_waits;      /* the child waits for MESSAGE_GO, which
+				* monitor_run() sends when what must be published
+				* before is published */
+	struct progress *progress; /* shared with the child */
 	int monitor_socket;    /* closed in the child */
 	int child_socket;      /* closed in the monitor */
 	pid_t child;           /* host pid */
 	int child_pidfd;
 
 	LIST_OF(struct leftover) leftovers;
+
+	/* One an operation: what was opened for it (engine/child.h). */
+	struct source *sources;
 
 	/* monitor: what it learns on the way */
 	pid_t payload;         /* host pid, 0 before exec */

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Most paths have no symlink and exist: one openat2(2) finds them.  Only when
+ * that fails is the path walked component by component, with the symlinks
+ * taken apart here, so that each can be judged by where it lies and so that
+ * what is missing has a name.  Even then the directory that is returned comes
+ * from openat2 with symlinks forbidden: what was resolved and what was opened
+ * cannot differ.
+ */
+#include "sys/rootfs.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+enum { SYMLINKS_MOST = 40 }; /* the kernel's own limit, path_resolution(7) */
+
+static int open_below(int root, const char *path, unsigned flags,
+		      unsigned resolve)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+
+	/* The root itself has no name below itself. */
+	if (!*path)
+		path = "/";
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+int rootfs_open(int root, const char *path, enum rootfs_follow follow,
+		struct error *err)
+{
+	int fd = open_below(root, path,
+			    follow == ROOTFS_FOLLOW ? 0 : O_NOFOLLOW,
+			    follow == ROOTFS_NO_SYMLINKS ?
+			    RESOLVE_NO_SYMLINKS : 0);
+	int code = errno;
+
+	if (fd >= 0)
+		return fd;
+	return err ? error_set(err, code, "open '%s'", path) : -code;
+}
+
+struct walk {
+	int root;
+	rootfs_guard_fn guard;
+	void *data;
+	char real[PATH_MAX]; /* resolved so far, "" is the root */
+	char todo[PATH_MAX]; /* still to come */
+	int links;
+};
+
+static int walk_open(const struct walk *walk)
+{
+	return open_below(walk->root, walk->real, O_NOFOLLOW,
+			  RESOLVE_NO_SYMLINKS);
+}
+
+/* Cut the last component of walk->real. */
+static void walk_up(struct walk *walk)
+{
+	char *slash = strrchr(walk->real, '/');
+
+	if (slash)
+		*slash = '\0';
+}
+
+/* Replace the symlink @link, the next component, by what it says. */
+static int walk_link(struct walk *walk, int directory, int link,
+		     const char *behind)
+{
+	char target[PATH_MAX], todo[PATH_MAX];
+	ssize_t length;
+
+	if (++walk->links > SYMLINKS_MOST ||
+	    (walk->guard && !walk->guard(directory, link, walk->data)))
+		return -ELOOP;
+	length = readlinkat(link, "", target, sizeof(target) - 1);
+	if (length < 0)
+		return -errno;
+	target[length] = '\0';
+	if (target[0] == '/')
+		walk->real[0] = '\0';
+	if (snprintf(todo, sizeof(todo), "%s/%s", target, behind) >=
+	    (int)sizeof(todo))
+		return -ENAMETOOLONG;
+	memcpy(walk->todo, todo, sizeof(todo));
+	return 0;
+}
+
+/*
+ * One component.  Returns 1 when there is more to do, 0 when the walk ends
+ * here with @part filled, or a negative errno.
+ */
+static int walk_step(struct walk *walk, struct rootfs_part *part)
+{
+	auto_close int directory = -EBADF, next = -EBADF;
+	struct stat status;
+	const char *start = walk->todo + strspn(walk->todo, "/");
+	size_t length = strcspn(start, "/"), used = strlen(walk->real);
+	char name[NAME_MAX + 1];
+	const char *behind = start + length;
+
+	directory = walk_open(walk);
+	if (directory < 0)
+		return -errno;
+	if (!length || length > NAME_MAX) {
+		if (length)
+			return -ENAMETOOLONG;
+		if (fstatat(directory, "", &status, AT_EMPTY_PATH) < 0)
+			return -errno;
+		part->type = status.st_mode & S_IFMT;
+		part->rest[0] = '\0';
+		part->fd = take_fd(&directory);
+		return 0;
+	}
+	memcpy(name, start, length);
+	name[length] = '\0';
+	if (!strcmp(name, ".") || !strcmp(name, "..")) {
+		if (name[1])
+			walk_up(walk);
+		memmove(walk->todo, behind, strlen(behind) + 1);
+		return 1;
+	}
+	next = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (next < 0) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			return -errno;
+		if (fstatat(directory, "", &status, AT_EMPTY_PATH) < 0)
+			return -errno;
+		part->type = status.st_mode & S_IFMT;
+		snprintf(part->rest, sizeof(part->rest), "%s", start);
+		part->fd = take_fd(&directory);
+		return 0;
+	}
+	if (fstatat(next, "", &status, AT_EMPTY_PATH) < 0)
+		return -errno;
+	if (S_ISLNK(status.st_mode)) {
+		int r = walk_link(walk, directory, next, behind);
+
+		return r < 0 ? r : 1;
+	}
+	if (used + length + 2 > sizeof(walk->real))
+		return -ENAMETOOLONG;
+	walk->real[used] = '/';
+	memcpy(walk->real + used + 1, name, length + 1);
+	memmove(walk->todo, behind, strlen(behind) + 1);
+	return 1;
+}
+
+static int walk_slowly(int root, const char *path, rootfs_guard_fn guard,
+		       void *data, struct rootfs_part *part)
+{
+	struct walk walk = { .root = root, .guard = guard, .data = data };
+	int r;
+
+	if (snprintf(walk.todo, sizeof(walk.todo), "%s", path) >=
+	    (int)sizeof(walk.todo))
+		return -ENAMETOOLONG;
+	do
+		r = walk_step(&walk, part);
+	while (r > 0);
+	return r;
+}
+
+int rootfs_walk(int root, const char *path, rootfs_guard_fn guard, void *data,
+		struct rootfs_part *ret_part, struct error *err)
+{
+	int fd = open_below(root, path, 0, RESOLVE_NO_SYMLINKS);
+	struct stat status;
+	int r;
+
+	if (fd >= 0) {
+		if (fstatat(fd, "", &status, AT_EMPTY_PATH) < 0) {
+			r = -errno;
+			close(fd);
+			return error_set(err, -r, "stat '%s'", path);
+		}
+		ret_part->fd = fd;
+		ret_part->type = status.st_mode & S_IFMT;
+		ret_part->rest[0] = '\0';
+		return 0;
+	}
+	r = walk_slowly(root, path, guard, data, ret_part);
+	if (r < 0)
+		return error_set(err, -r, "resolve '%s'", path);
+	return 0;
+}
+
+static int make_one(int directory, const char *name, bool is_file, mode_t mode)
+{
+	int r;
+
+	r = is_file ? mknodat(directory, name, S_IFREG | mode, 0) :
+		      mkdirat(directory, name, mode);
+	if (r < 0 && errno != EEXIST)
+		return -errno;
+	r = openat(directory, name, O_PATH | O_CLOEXEC |
+		   (!strcmp(name, "..") ? 0 : O_NOFOLLOW) |
+		   (is_file ? 0 : O_DIRECTORY));
+	return r < 0 ? -errno : r;
+}
+
+int rootfs_make(int directory, const char *rest, mode_t parents, bool is_file,
+		mode_t last, struct error *err)
+{
+	auto_close int current = -EBADF;
+	const char *at = rest + strspn(rest, "/");
+
+	while (*at) {
+		size_t length = strcspn(at, "/");
+		const char *behind = at + length + strspn(at + length, "/");
+		char name[NAME_MAX + 1];
+		int next;
+
+		if (length > NAME_MAX)
+			return error_set(err, ENAMETOOLONG, "make '%s'", rest);
+		memcpy(name, at, length);
+		name[length] = '\0';
+		next = make_one(current < 0 ? directory : current, name,
+				is_file && !*behind, *behind ? parents : last);
+		if (next < 0)
+			return error_set(err, -next, "make '%s'", name);
+		if (current >= 0)
+			close(current);
+		current = next;
+		at = behind;
+	}
+	return take_fd(&current);
+}
