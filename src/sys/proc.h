@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Processes: making them, waiting for them, and what one does to itself
+ * before it runs something that it does not trust.
+ *
+ * The functions work in a single-threaded process.
+ */
+#ifndef SYS_PROC_H
+#define SYS_PROC_H
+
+#include "base/error.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/*
+ * A descriptor (O_PATH) of the procfs at /proc, verified to be one by the
+ * type of its file system.  It keeps showing that instance after a pivot or
+ * an unmount.
+ */
+int proc_open_procfs(struct error *err);
+/*
+ * Open @path below the procfs root @procfs, never crossing into another
+ * mount and never through a magic link (openat2(2), 5.6; without it the type
+ * of the file system is checked).  -EBADF for @procfs: /proc as it is now.
+ * @err names the path.
+ */
+int proc_open_file(int procfs, const char *path, int flags,
+		   struct error *err);
+
+/* ---- making a process ---------------------------------------------------- */
+
+struct proc_clone {
+	uint64_t flags;  /* CLONE_NEW*, and nothing that shares memory */
+	int cgroup_fd;   /* directory of a version 2 cgroup; -EBADF: none */
+};
+
+/*
+ * Make a process that is a copy of this one: as fork(2), but with new
+ * namespaces and a pidfd, and without running atfork handlers.  It ends with
+ * SIGCHLD.  Where clone3(2) (5.3) does not exist or is refused with ENOSYS,
+ * clone(2) is used; the child is then moved into its cgroup from outside,
+ * before this function returns, but after it has begun to run.
+ *
+ * Returns the pid in the parent, with *@ret_pidfd (close-on-exec, owned by
+ * the caller), 0 in the child, where *@ret_pidfd is -EBADF, or a negative
+ * errno.  @err then names the failing call; code ENOSPC: a limit on
+ * namespaces; EPERM: no right; EINVAL: not in this kernel.
+ */
+pid_t proc_clone(const struct proc_clone *args, int *ret_pidfd,
+		 struct error *err);
+
+/* A pidfd of @pid (5.3); ESRCH: no such process. */
+int proc_pidfd_open(pid_t pid, struct error *err);
+/* Send @signal (0: only look).  -ESRCH when it has been waited for. */
+int proc_pidfd_signal(int pidfd, int signal, struct error *err);
+/*
+ * Wait for the end of the child behind @pidfd and take it from the kernel.
+ * @ret_status is as wait(2) gives it, @ret_usage may be NULL.  Without @block
+ * -EAGAIN (with @err empty) while it runs.  A wait that a signal interrupts
+ * goes on.
+ */
+int proc_pidfd_wait(int pidfd, bool block, int *ret_status,
+		    struct rusage *ret_usage, struct error *err);
+
+/* ---- what a process does to itself --------------------------------------- */
+
+enum proc_fds {
+	PROC_FDS_CLOSE,
+	PROC_FDS_CLOEXEC, /* close them at exec (5.11) */
+};
+
+/*
+ * Close every descriptor from @first on, except the @keep_count in @keep
+ * (any order, doubles allowed).  close_range(2) (5.9), else a walk over
+ * /proc/self/fd.
+ */
+int proc_close_fds(int first, const int *keep, size_t keep_count,
+		   enum proc_fds how, struct error *err);
+
+/*
+ * Overwrite this process's copy of its arguments and environment strings:
+ * /proc/PID/environ shows nothing but NUL bytes from here on, and cmdline
+ * shows @name.  Every pointer in environ and argv points to that memory:
+ * copy before what is still needed.
+ */
+int proc_wipe_args(const char *name, struct error *err);
+
+/*
+ * Not dumpable: /proc/PID belongs to root, and no ptrace(2) without
+ * capabilities.  A change of ids or capabilities sets it back to
+ * fs.suid_dumpable, so this comes after them.
+ */
+int proc_set_dumpable(bool dumpable, struct error *err);
+/* The name in /proc/PID/comm; cut off behind 15 bytes. */
+int proc_set_name(const char *name, struct error *err);
+/* Every signal has its default action, none is blocked. */
+int proc_reset_signals(struct error *err);
+
+/*
+ * Get SIGKILL when the thread that made this process ends, and check that it
+ * has not ended yet: @parent is its pid as seen here, 0 when it lives
+ * outside of this pid namespace (then the check cannot be made).  -ESRCH: it
+ * is gone.  A change of ids, and one that adds capabilities, undoes it.
+ */
+int proc_die_with_parent(pid_t parent, struct error *err);
+
+#endif
