@@ -2,10 +2,10 @@
 /*
  * Capabilities.
  *
- * libcap-ng sets the thread's sets and knows the names.  It is kept from the
- * bounding set, which needs one prctl(2) a capability anyway: version 0.8.3
- * reads /proc/PID/status three times around that, with a pid of this
- * namespace and whatever procfs is mounted, and that can be a stranger's.
+ * libcap-ng sets the thread's sets.  It is kept from the bounding set, which
+ * needs one prctl(2) a capability anyway: version 0.8.3 reads
+ * /proc/PID/status three times around that, with a pid of this namespace and
+ * whatever procfs is mounted, and that can be a stranger's.
  *
  * A process that was started by root and keeps an empty set of capabilities
  * would get them all back by the next exec; no_new_privs and the securebits
@@ -14,18 +14,15 @@
 #include "sys/caps.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "sys/proc.h"
 
 #include <cap-ng.h>
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -260,34 +257,4 @@ int caps_no_new_privs(struct error *err)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return error_set(err, errno, "prctl PR_SET_NO_NEW_PRIVS");
 	return 0;
-}
-
-/* ---- names ----------------------------------------------------------------- */
-
-int caps_parse_name(const char *name, int *ret_cap)
-{
-	static const char prefix[] = "cap_";
-	unsigned long number;
-	char *end;
-	int cap;
-
-	if (isdigit((unsigned char)name[0])) {
-		number = strtoul(name, &end, 0);
-		if (*end || number >= CAPS_NUMBERS)
-			return -EINVAL;
-		*ret_cap = (int)number;
-		return 0;
-	}
-	if (strncasecmp(name, prefix, strlen(prefix)) != 0)
-		return -EINVAL;
-	cap = capng_name_to_capability(name + strlen(prefix));
-	if (cap < 0)
-		return -EINVAL;
-	*ret_cap = cap;
-	return 0;
-}
-
-const char *caps_name(int cap)
-{
-	return cap < 0 ? NULL : capng_capability_to_name((unsigned)cap);
 }

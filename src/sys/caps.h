@@ -55,14 +55,4 @@ int caps_apply(uint64_t keep, bool ambient, struct error *err);
 
 int caps_no_new_privs(struct error *err);
 
-/*
- * The number of the capability called @name as cap_from_name(3) reads it:
- * "cap_" and the name, in any case, or a number (decimal, 0 octal,
- * 0x hexadecimal) up to 63; setting one that the kernel does not have has no
- * effect.  -EINVAL: there is none.
- */
-int caps_parse_name(const char *name, int *ret_cap);
-/* "chown", without the prefix; NULL when there is none of that number. */
-const char *caps_name(int cap);
-
 #endif
