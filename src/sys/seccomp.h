@@ -80,8 +80,9 @@ int seccomp_load_program(const void *data, size_t size, struct error *err);
 /*
  * What seccomp_load_program() checks, without loading: size, length,
  * opcodes, operands, jumps, the last instruction and scratch memory, by the
- * rules of the kernel (kernel/seccomp.c, net/core/filter.c; Linux 3.5-6.18).
- * Returns 0, or -EINVAL with @err filled.
+ * kernel's own rules: it takes what Linux 3.5 to 6.18 take.  The error counts
+ * instructions from 0, as disassemblers do.  Returns 0, or -EINVAL with @err
+ * filled (and no errno in it, the reason "seccomp-program").
  */
 int seccomp_check_program(const void *data, size_t size, struct error *err);
 
