@@ -22,6 +22,7 @@
 #include "engine/engine.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -43,7 +44,11 @@ struct message {
 	union {
 		struct error error;
 		size_t index;      /* of the operation in the plan */
-		int signal;
+		struct {
+			int signal;
+			bool to_group; /* to the payload's process group, if
+					* it leads one */
+		};
 		struct {
 			int wait_status;
 			struct rusage usage; /* of the payload and what it waited for */
@@ -83,12 +88,27 @@ struct run {
 	struct arena *arena;
 
 	/* prepare */
-	pid_t caller;          /* the caller's pid when we started */
-	int caller_pidfd;      /* its process; -EBADF when it cannot be had */
-	sigset_t caller_mask;  /* signal mask to give back to the payload */
-	mode_t caller_umask;
+	uint64_t started;      /* CLOCK_BOOTTIME, nanoseconds */
+	struct timespec created_at; /* the same moment, CLOCK_REALTIME */
+	/*
+	 * The caller's pid when we started, as seen here: 0 when it lives
+	 * outside of this pid namespace.  Then, and where pidfd_open(2) is
+	 * refused, @caller_pidfd is -EBADF.
+	 */
+	pid_t caller;
+	int caller_pidfd;
+	/* What prepare_payload() gives the payload. */
+	sigset_t payload_mask;
+	sigset_t payload_ignored;
+	mode_t payload_umask;
+	unsigned closed_stdio; /* bit n: descriptor n was closed */
+	sigset_t caller_ignored; /* signals that the caller had ignored */
 	char **environment;    /* the payload's, NULL-terminated */
-	const char *caller_cwd; /* NULL when it cannot be named */
+	/*
+	 * Looked up under bubblewrap's rules without --chdir only; NULL when
+	 * it cannot be named.
+	 */
+	const char *caller_cwd;
 
 	/*
 	 * Descriptors that become the payload's 0-2 (ends of the relay's
@@ -114,26 +134,67 @@ struct run {
 	/* One an operation: what was opened for it (engine/child.h). */
 	struct source *sources;
 
+	/* child */
+	LIST_OF(int) init_fds; /* what init_run() keeps open */
+	int children_fd;       /* list of the reaper's children, without a pid
+				* namespace; -EBADF otherwise */
+
+	/*
+	 * Descriptors that monitor_run() leaves open, besides those it finds
+	 * elsewhere in here.
+	 */
+	LIST_OF(int) monitor_fds;
+
 	/* monitor: what it learns on the way */
 	pid_t payload;         /* host pid, 0 before exec */
 	LIST_OF(size_t) skipped;
 };
 
-/* Send one message; @err is filled on failure.  EPIPE: the other is gone. */
+/* ---- message.c ------------------------------------------------------------ */
+
+/* The socket pair: run->monitor_socket and run->child_socket. */
+int run_connect(struct run *run, struct error *err);
+/*
+ * Send one message; @err is filled on failure.  EPIPE: the other is gone.
+ * Blocks while the socket is full, except for MESSAGE_SIGNAL (EAGAIN).
+ */
 int run_send(int socket, const struct message *message, struct error *err);
 /*
  * Receive one message.  Returns 1 with it, 0 at end of file, negative errno.
- * @ret_sender (may be NULL) gets the sender's pid as seen here.
+ * @ret_sender (may be NULL) gets the sender's pid as seen here.  Under
+ * bubblewrap's rules the other side is not to be trusted: what is returned
+ * has a known kind, the size of that kind, and ended strings.
  */
 int run_receive(int socket, struct message *ret_message, pid_t *ret_sender,
 		struct error *err);
 
 /*
- * prepare.c: normalise signal state, umask and descriptors 0-2 (closed ones
- * become /dev/null), find the caller, compute the environment, read data
- * descriptors.  Called first, in the monitor.
+ * Does somebody of ours stay beside the payload inside: PID 1, or under
+ * bubblewrap's rules a reaper?  Otherwise the child itself becomes the payload.
+ */
+bool run_has_init(const struct run *run);
+/* Does what is inside have a pid namespace of its own, so that it dies with
+ * its first process? */
+bool run_has_pid_namespace(const struct run *run);
+/* Does the end of the caller or of the monitor end everything inside? */
+bool run_dies_with_monitor(const struct run *run);
+
+/* ---- prepare.c ------------------------------------------------------------ */
+
+/*
+ * Called first, in the monitor.  Normalises signal state (default actions,
+ * what the monitor listens to is blocked), umask (0: files are made with the
+ * mode that is asked for) and descriptors 0-2 (closed ones become /dev/null),
+ * finds the caller, computes the environment.  Fills the members of struct
+ * run under "prepare".
  */
 int prepare_run(struct run *run, struct error *err);
+/*
+ * Called in the payload, after its last change of ids and before its
+ * descriptors are closed: gives it 0-2, signal mask, ignored signals and
+ * umask, and lets it die with its parent where everything is to.
+ */
+int prepare_payload(const struct run *run, struct error *err);
 
 /*
  * monitor.c: watch until the run is over; write the records.  Everything
@@ -142,9 +203,26 @@ int prepare_run(struct run *run, struct error *err);
 int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 		struct error *err);
 
+/* ---- init.c --------------------------------------------------------------- */
+
 /*
- * init.c: be PID 1 (or a plain reaper) for @payload; never returns.
- * Called in the child when everything is confined and @payload is forked.
+ * Called first thing in the child: closes the monitor's end of the socket,
+ * and unless the run may outlive its monitor asks for SIGKILL when the monitor
+ * ends.  -EPIPE: it has ended already.
+ */
+int init_begin(struct run *run, struct error *err);
+/* Wait for --block-fd, the last step of the set-up but for init_ready(). */
+void init_wait_block_fd(struct run *run);
+/*
+ * Called right before the payload is forked, after the last change of ids and
+ * capabilities, with the payload's working directory: takes the locks of
+ * --lock-file, becomes non-dumpable (a profile's rules) and arms the
+ * parent-death signal again.  Not called when !run_has_init().
+ */
+int init_ready(struct run *run, struct error *err);
+/*
+ * Be PID 1 (or a plain reaper) for @payload; never returns.  Called in the
+ * child right after it has forked @payload.
  */
 _Noreturn void init_run(struct run *run, pid_t payload);
 

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bubblewrap's options as rows. */
+/*
+ * bubblewrap's options as rows, with bubblewrap's texts for what is wrong.
+ *
+ * What bubblewrap decides while it reads its line and a run has to decide
+ * anyway (what a descriptor holds, whether a namespace that may be missing can
+ * be had) stays as data in the plan; only --args is read here.
+ */
 #ifndef FRONT_BWRAP_ARGS_H
 #define FRONT_BWRAP_ARGS_H
 
+#include "base/text.h"
 #include "front/options.h"
 
 extern const struct option bwrap_options[];
@@ -21,5 +28,11 @@ int bwrap_after_option(struct parse *parse, const struct option *option,
  * sets parse->action to PARSE_USAGE at its place among them.
  */
 int bwrap_finish(struct parse *parse, struct error *err);
+
+/* The usage text that begins with @argv0 (NULL: "bwrap"), and all options. */
+void bwrap_usage(const char *argv0, struct text_buf *out);
+
+/* What --version prints under bubblewrap's name. */
+void bwrap_version(struct text_buf *out);
 
 #endif

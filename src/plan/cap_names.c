@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/cap_names.h"
 
-#include "base/text.h"
+#include "base/mem.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 const char *const cap_names[] = {
@@ -58,20 +61,28 @@ enum { CAPS_MOST = 64 };
 
 int cap_from_text(const char *text, int *ret_cap)
 {
-	uint64_t number;
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	size_t length = strspn(text, letters);
 
 	if (!strcasecmp(text, "all")) {
 		*ret_cap = CAP_ALL;
 		return 0;
 	}
 	for (size_t i = 0; i < cap_names_count; i++) {
-		if (strcasecmp(text, cap_names[i]))
+		if (strlen(cap_names[i]) != length ||
+		    strncasecmp(text, cap_names[i], length))
 			continue;
 		*ret_cap = (int)i;
 		return 0;
 	}
-	if (text_parse_u64(text, &number) < 0 || number >= CAPS_MOST)
-		return -EINVAL;
-	*ret_cap = (int)number;
-	return 0;
+	if (isdigit((unsigned char)*text)) {
+		unsigned long number = strtoul(text, NULL, 0);
+
+		if (number < CAPS_MOST) {
+			*ret_cap = (int)number;
+			return 0;
+		}
+	}
+	return -EINVAL;
 }

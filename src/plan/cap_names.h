@@ -16,9 +16,11 @@ extern const char *const cap_names[];
 extern const size_t cap_names_count;
 
 /*
- * The number that @text means: "ALL", a name with its "cap_" in any case, or
- * a decimal number below 64, the most the kernel's sets have room for.
- * Returns 0, or -EINVAL for anything else.
+ * The number that @text means: "ALL", a name with its "cap_", or a number in
+ * C's notation below 64, the most the kernel's sets have room for.  As libcap
+ * does, case counts for nothing, and neither does what follows a number or,
+ * from a first character that is no letter and no "_" on, a name.  Returns 0,
+ * or -EINVAL for anything else.
  */
 int cap_from_text(const char *text, int *ret_cap);
 

@@ -283,6 +283,7 @@ struct plan {
 	struct plan_workspace workspace;
 
 	struct plan_ns ns[NS_COUNT];
+	uint32_t caller_uid, caller_gid;
 	struct plan_ids ids;
 	const char *hostname;   /* NULL: leave it */
 	bool bring_up_loopback;

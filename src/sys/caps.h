@@ -18,8 +18,13 @@ struct caps_state {
 	bool no_new_privs;
 };
 
-/* This process's state, asked of the kernel by system calls only. */
-int caps_read(struct caps_state *ret_state, struct error *err);
+/*
+ * This process's state.  @procfs: root of a procfs (proc_open_procfs()) that
+ * shows this process; -EBADF: /proc.  One file there says all; where it
+ * cannot be read, the kernel is asked set by set and capability by
+ * capability, ten times as slow.
+ */
+int caps_read(int procfs, struct caps_state *ret_state, struct error *err);
 
 /* The mask of every capability that the kernel has. */
 uint64_t caps_all(void);
@@ -27,11 +32,12 @@ uint64_t caps_all(void);
 /*
  * No capability, for good: securebits NOROOT, NO_SETUID_FIXUP and
  * NO_CAP_AMBIENT_RAISE, each and KEEP_CAPS locked, then the bounding,
- * ambient, inheritable, permitted and effective sets empty.  Read back: a
- * difference is an error.  Needs CAP_SETPCAP, as the first process of a new
- * user namespace has it, unless all of this already holds.
+ * ambient, inheritable, permitted and effective sets empty.  Read back
+ * (@procfs as above): a difference is an error.  Needs CAP_SETPCAP, as the
+ * first process of a new user namespace has it, unless all of this already
+ * holds.
  */
-int caps_drop_all(struct error *err);
+int caps_drop_all(int procfs, struct error *err);
 
 /*
  * Remove everything but @keep from the bounding set.  Where the kernel
@@ -42,20 +48,11 @@ int caps_cut_bounding(uint64_t keep, struct error *err);
 /*
  * Inheritable, permitted, effective and, with @ambient, the ambient set are
  * exactly @keep; without @ambient that set is empty.  -EPERM (with @err):
- * @keep has what is not permitted; nothing has been changed then.  An ambient
- * capability that the kernel refuses is left out, silently.
+ * @keep has what is not permitted; nothing has been changed then.  Ambient
+ * capabilities that the kernel refuses (a locked securebit) are left out.
  */
 int caps_apply(uint64_t keep, bool ambient, struct error *err);
 
 int caps_no_new_privs(struct error *err);
-
-/*
- * The number of the capability called @name as cap_from_name(3) reads it:
- * "cap_" and the name, in any case, or a decimal number.  -EINVAL: there is
- * none, or the kernel does not have it.
- */
-int caps_parse_name(const char *name, int *ret_cap);
-/* "cap_chown"; NULL when the library does not know the number. */
-const char *caps_name(int cap);
 
 #endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Making a process and keeping hold of it.
+ *
+ * A pid is a number that the kernel gives to somebody else one day; a pidfd
+ * is the process.  So clone3(2) hands out the pidfd with the process, signals
+ * go through pidfd_send_signal(2), and waitid(P_PIDFD) takes exactly that
+ * one.
+ *
+ * What is below /proc can be mounted over by whoever prepared the mount
+ * namespace.  A write meant for an id map must not land in a file of theirs:
+ * every descriptor into procfs that this launcher writes to comes from
+ * proc_open_file().
+ */
+#include "sys/proc.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <linux/sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In <sched.h> only with a prototype of clone() that nobody needs here. */
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ULL
+#endif
+
+static int proc_check_type(int fd, const char *path, struct error *err)
+{
+	struct statfs info;
+
+	if (fstatfs(fd, &info) < 0)
+		return error_set(err, errno, "statfs '/proc/%s'", path);
+	if (info.f_type != PROC_SUPER_MAGIC)
+		return error_set(err, EXDEV, "'/proc/%s' is not in a procfs",
+				 path);
+	return 0;
+}
+
+int proc_open_procfs(struct error *err)
+{
+	auto_close int fd = -EBADF;
+	int result;
+
+	fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, errno, "open '/proc'");
+	result = proc_check_type(fd, "", err);
+	if (result < 0)
+		return result;
+	return take_fd(&fd);
+}
+
+/* Without openat2(2): the file must at least be one of a procfs. */
+static int proc_open_checked(int procfs, const char *path, int flags,
+			     struct error *err)
+{
+	auto_close int fd = -EBADF;
+	int result;
+
+	fd = openat(procfs, path, flags);
+	if (fd < 0)
+		return error_set(err, errno, "open '/proc/%s'", path);
+	result = proc_check_type(fd, path, err);
+	if (result < 0)
+		return result;
+	return take_fd(&fd);
+}
+
+int proc_open_file(int procfs, const char *path, int flags, struct error *err)
+{
+	struct open_how how = {
+		.flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS |
+			   RESOLVE_BENEATH,
+	};
+	auto_close int own = -EBADF;
+	int fd;
+
+	if (procfs < 0) {
+		own = proc_open_procfs(err);
+		if (own < 0)
+			return own;
+		procfs = own;
+	}
+	fd = (int)syscall(SYS_openat2, procfs, path, &how, sizeof(how));
+	/* EPERM: system-call filters of containers older than openat2 */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return proc_open_checked(procfs, path, (int)how.flags, err);
+	if (fd < 0)
+		return error_set(err, errno, "open '/proc/%s'", path);
+	return fd;
+}
+
+/* ---- clone ---------------------------------------------------------------- */
+
+/* clone(2) with the arguments in the order of this architecture. */
+static pid_t proc_clone_old(unsigned long flags, int *ret_pidfd)
+{
+	flags |= CLONE_PIDFD | SIGCHLD;
+#if defined(__s390__) || defined(__CRIS__)
+	return (pid_t)syscall(SYS_clone, NULL, flags, ret_pidfd, NULL, NULL);
+#else
+	return (pid_t)syscall(SYS_clone, flags, NULL, ret_pidfd, NULL, NULL);
+#endif
+}
+
+/* Move a process into a cgroup from outside, by the directory's descriptor. */
+static int proc_enter_cgroup(int cgroup_fd, pid_t pid, struct error *err)
+{
+	auto_close int fd = -EBADF;
+
+	fd = openat(cgroup_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, errno, "open 'cgroup.procs'");
+	if (dprintf(fd, "%d", (int)pid) < 0)
+		return error_set(err, errno, "write 'cgroup.procs'");
+	return 0;
+}
+
+static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
+				 struct error *err)
+{
+	auto_close int pidfd = -EBADF;
+	pid_t pid;
+	int result;
+
+	/* Flags that came with clone3(2) share bits with the exit signal */
+	if (args->flags & (CSIGNAL | ~(uint64_t)UINT32_MAX))
+		return error_set(err, ENOSYS, "clone3");
+	pid = proc_clone_old((unsigned long)args->flags, &pidfd);
+	if (pid < 0)
+		return error_set(err, errno, "clone");
+	if (!pid) {
+		*ret_pidfd = -EBADF;
+		pidfd = -EBADF;
+		return 0;
+	}
+	if (args->cgroup_fd >= 0) {
+		result = proc_enter_cgroup(args->cgroup_fd, pid, err);
+		if (result < 0) {
+			struct error ignored;
+			int status;
+
+			proc_pidfd_signal(pidfd, SIGKILL, &ignored);
+			proc_pidfd_wait(pidfd, true, &status, NULL, &ignored);
+			return result;
+		}
+	}
+	*ret_pidfd = take_fd(&pidfd);
+	return pid;
+}
+
+pid_t proc_clone(const struct proc_clone *args, int *ret_pidfd,
+		 struct error *err)
+{
+	int pidfd = -EBADF;
+	struct clone_args clone = {
+		.flags = args->flags | CLONE_PIDFD,
+		.pidfd = (uintptr_t)&pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	pid_t pid;
+
+	if (args->cgroup_fd >= 0) {
+		clone.flags |= CLONE_INTO_CGROUP;
+		clone.cgroup = (unsigned)args->cgroup_fd;
+	}
+	pid = (pid_t)syscall(SYS_clone3, &clone, sizeof(clone));
+	if (pid < 0 && errno == ENOSYS)
+		return proc_clone_fallback(args, ret_pidfd, err);
+	if (pid < 0)
+		return error_set(err, errno, "clone3");
+	*ret_pidfd = pid ? pidfd : -EBADF;
+	return pid;
+}
+
+/* ---- pidfd ---------------------------------------------------------------- */
+
+int proc_pidfd_open(pid_t pid, struct error *err)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return error_set(err, errno, "pidfd_open of process %d",
+				 (int)pid);
+	return fd;
+}
+
+int proc_pidfd_signal(int pidfd, int signal, struct error *err)
+{
+	if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0)
+		return error_set(err, errno, "pidfd_send_signal of signal %d",
+				 signal);
+	return 0;
+}
+
+/* A wait status as wait(2) builds it. */
+static int proc_wait_status(const siginfo_t *info)
+{
+	switch (info->si_code) {
+	case CLD_EXITED:
+		return (info->si_status & 0xff) << 8;
+	case CLD_DUMPED:
+		return info->si_status | 0x80;
+	default:
+		return info->si_status;
+	}
+}
+
+int proc_pidfd_wait(int pidfd, bool block, int *ret_status,
+		    struct rusage *ret_usage, struct error *err)
+{
+	int options = WEXITED | __WALL | (block ? 0 : WNOHANG);
+	struct rusage usage;
+	siginfo_t info = { .si_pid = 0 };
+	long result;
+
+	/* The C library's waitid() leaves out the resource usage */
+	do
+		result = syscall(SYS_waitid, P_PIDFD, pidfd, &info, options,
+				 &usage);
+	while (result < 0 && errno == EINTR);
+	if (result < 0)
+		return error_set(err, errno, "waitid");
+	if (!info.si_pid)
+		return -EAGAIN;
+	*ret_status = proc_wait_status(&info);
+	if (ret_usage)
+		*ret_usage = usage;
+	return 0;
+}

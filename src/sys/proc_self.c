@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a process does to itself before it runs, or stands beside, something
+ * that it does not trust: descriptors, argument block, signals, dumpable.
+ *
+ * Nothing here allocates, so that PID 1 can use all of it.
+ */
+#include "sys/proc.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
+
+/* ---- descriptors ---------------------------------------------------------- */
+
+/* The smallest number in @keep that is @from or more; INT_MAX: none. */
+static int proc_next_kept(int from, const int *keep, size_t keep_count)
+{
+	int next = INT_MAX;
+
+	for (size_t i = 0; i < keep_count; i++)
+		if (keep[i] >= from && keep[i] < next)
+			next = keep[i];
+	return next;
+}
+
+static int proc_end_fd(int fd, enum proc_fds how)
+{
+	if (how == PROC_FDS_CLOSE)
+		return close(fd);
+	return fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* A directory entry of /proc/self/fd as a number; -1: "." and "..". */
+static int proc_entry_fd(const struct dirent64 *entry)
+{
+	uint64_t fd;
+
+	if (text_parse_u64(entry->d_name, &fd) < 0 || fd > INT_MAX)
+		return -1;
+	return (int)fd;
+}
+
+/*
+ * Kernels before 5.9 (5.11 for close-on-exec), and filters that refuse.
+ * Entries are numbered by descriptor, so closing one does not move the
+ * others.
+ */
+static int proc_walk_fds(int first, const int *keep, size_t keep_count,
+			 enum proc_fds how, struct error *err)
+{
+	_Alignas(struct dirent64) char buffer[4096];
+	auto_close int directory = -EBADF;
+	long size;
+
+	directory = proc_open_file(-EBADF, "self/fd", O_RDONLY | O_DIRECTORY,
+				   err);
+	if (directory < 0)
+		return error_wrap(err, "descriptors from %d on", first);
+	while ((size = syscall(SYS_getdents64, directory, buffer,
+			       sizeof(buffer))) > 0) {
+		const struct dirent64 *entry;
+
+		for (long at = 0; at < size; at += entry->d_reclen) {
+			int fd;
+
+			entry = (const struct dirent64 *)(buffer + at);
+			fd = proc_entry_fd(entry);
+			if (fd < first || fd == directory ||
+			    proc_next_kept(fd, keep, keep_count) == fd)
+				continue;
+			proc_end_fd(fd, how);
+		}
+	}
+	if (size < 0)
+		return error_set(err, errno, "read '/proc/self/fd'");
+	return 0;
+}
+
+int proc_close_fds(int first, const int *keep, size_t keep_count,
+		   enum proc_fds how, struct error *err)
+{
+	unsigned flags = how == PROC_FDS_CLOEXEC ? CLOSE_RANGE_CLOEXEC : 0;
+	unsigned from = (unsigned)first;
+	int kept;
+
+	do {
+		unsigned last;
+
+		kept = proc_next_kept((int)from, keep, keep_count);
+		last = kept == INT_MAX ? UINT_MAX : (unsigned)kept - 1;
+		/* Nothing between two that are kept */
+		if (kept != INT_MAX && (unsigned)kept == from) {
+			from++;
+			continue;
+		}
+		if (syscall(SYS_close_range, from, last, flags) < 0)
+			return proc_walk_fds(first, keep, keep_count, how,
+					     err);
+		from = last + 1;
+	} while (kept != INT_MAX);
+	return 0;
+}
+
+/* ---- argument block ------------------------------------------------------- */
+
+int proc_wipe_args(const char *name, struct error *err)
+{
+	/*
+	 * The kernel lays out the strings as arguments, environment, file
+	 * name, without gaps, and tells where the last one is.  glibc keeps
+	 * the first in program_invocation_name.
+	 */
+	char *start = program_invocation_name;
+	char *end = (char *)getauxval(AT_EXECFN);
+	size_t room, length;
+
+	/* At most 6 MiB, see execve(2); anything else is not that block */
+	if (!start || !end || start >= end || end - start > 8 << 20)
+		return error_set(err, EFAULT,
+				 "argument block is not where it should be");
+	room = (size_t)(end - start);
+	explicit_bzero(start, room);
+	length = strlen(name);
+	memcpy(start, name, length < room ? length : room - 1);
+	return 0;
+}
+
+/* ---- attributes ----------------------------------------------------------- */
+
+int proc_set_dumpable(bool dumpable, struct error *err)
+{
+	if (prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0) < 0)
+		return error_set(err, errno, "prctl PR_SET_DUMPABLE");
+	return 0;
+}
+
+int proc_set_name(const char *name, struct error *err)
+{
+	if (prctl(PR_SET_NAME, name, 0, 0, 0) < 0)
+		return error_set(err, errno, "prctl PR_SET_NAME");
+	return 0;
+}
+
+int proc_reset_signals(struct error *err)
+{
+	/*
+	 * An all-zero struct of the kernel's is SIG_DFL without flags on
+	 * every architecture.  The C library's sigaction() refuses the two
+	 * signals that it keeps for threads, and those can be ignored, too.
+	 */
+	static const uint64_t default_action[16];
+	sigset_t none;
+
+	for (int signal = 1; signal < _NSIG; signal++) {
+		if (signal == SIGKILL || signal == SIGSTOP)
+			continue;
+		if (syscall(SYS_rt_sigaction, signal, default_action, NULL,
+			    _NSIG / 8) < 0)
+			return error_set(err, errno, "sigaction of signal %d",
+					 signal);
+	}
+	sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return error_set(err, errno, "sigprocmask");
+	return 0;
+}
+
+int proc_die_with_parent(pid_t parent, struct error *err)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return error_set(err, errno, "prctl PR_SET_PDEATHSIG");
+	if (parent && getppid() != parent)
+		return error_set(err, ESRCH, "the parent process has ended");
+	return 0;
+}
