@@ -63,7 +63,8 @@ struct leftover {
 	bool is_directory;
 	bool is_work;         /* an overlay's work directory: with its content */
 	dev_t dev;
-	ino_t ino;            /* removed only if it still is this object */
+	ino_t ino;            /* removed only if it still is this object;
+			       * 0: whatever has the name */
 };
 
 /* Who the payload is, decided by identity_choose() before the spawn. */
@@ -74,6 +75,12 @@ struct run_ids {
 	bool id_maps_mounts;  /* OP_ID_MAPPED sources are shown as @host_uid's */
 	uint32_t inside_uid, inside_gid; /* as the payload sees itself */
 	uint32_t host_uid, host_gid;     /* what it is out here */
+};
+
+/* A classic BPF program; owned by the arena. */
+struct filter {
+	const void *data;
+	size_t size; /* bytes */
 };
 
 /* Written by the child, read by the monitor when a set-up takes too long. */
@@ -117,6 +124,9 @@ struct run {
 	 */
 	int payload_stdio[3];
 
+	/* BPF programs (`seccomp = FILE`, bubblewrap's), in order. */
+	LIST_OF(struct filter) filters;
+
 	struct run_ids ids;
 
 	/* spawn */
@@ -130,6 +140,9 @@ struct run {
 	int child_pidfd;
 
 	LIST_OF(struct leftover) leftovers;
+	/* Locks on the host (an overlay's upper layer): the monitor and the
+	 * janitor keep them open until the end. */
+	LIST_OF(int) locks;
 
 	/* One an operation: what was opened for it (engine/child.h). */
 	struct source *sources;
@@ -228,6 +241,11 @@ _Noreturn void init_run(struct run *run, pid_t payload);
 
 /* janitor.c: start the process that removes run->leftovers at the end. */
 int janitor_start(struct run *run, struct error *err);
+
+/*
+ * filters.c: read the programs that the plan names into run->filters.
+ */
+int filters_read(struct run *run, struct error *err);
 
 /*
  * child.c: everything from the first instruction of the child to init_run().

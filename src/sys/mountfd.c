@@ -82,7 +82,7 @@ static void explain_context(int context, char *ret_text, size_t size)
 		if (line[length - 1] == '\n')
 			line[length - 1] = '\0';
 		if (line[0] == 'e' && line[1] == ' ')
-			snprintf(ret_text, size, " (%s)", line + 2);
+			snprintf(ret_text, size, " (%.250s)", line + 2);
 	}
 }
 
@@ -90,7 +90,7 @@ static int fail_context(int context, const char *type, const char *step,
 			const char *key, struct error *err)
 {
 	int code = errno;
-	char why[256];
+	char why[300];
 
 	explain_context(context, why, sizeof(why));
 	return error_set(err, code, "%s %s%s%s%s", step, type,
@@ -116,6 +116,9 @@ int mountfd_new(const char *type, const struct mountfd_option *options,
 
 	if (context < 0)
 		return error_set(err, errno, "fsopen %s", type);
+	/* The name in the mount table's source column. */
+	if (fsconfig(context, FSCONFIG_SET_STRING, "source", type, 0) < 0)
+		return fail_context(context, type, "fsconfig", "source", err);
 	for (size_t i = 0; i < count; i++)
 		if (set_option(context, &options[i]) < 0)
 			return fail_context(context, type, "fsconfig",

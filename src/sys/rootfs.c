@@ -137,6 +137,7 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 			return -errno;
 		part->type = status.st_mode & S_IFMT;
 		snprintf(part->rest, sizeof(part->rest), "%s", start);
+		memcpy(part->real, walk->real, used + 1);
 		part->fd = take_fd(&directory);
 		return 0;
 	}

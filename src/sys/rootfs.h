@@ -36,6 +36,8 @@ struct rootfs_part {
 	mode_t type; /* S_IFMT bits of @fd */
 	char rest[PATH_MAX]; /* what is missing below it, symlinks resolved;
 			      * empty when all is there */
+	char real[PATH_MAX]; /* path of @fd below the root without symlinks,
+			      * "" is the root; set when @rest is not empty */
 };
 
 /*

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The child: from its first instruction to PID 1's loop.
+ *
+ * It must not die unnoticed and must not outlive the monitor: the parent
+ * death signal is the first thing it asks for, and a socket that is closed
+ * tells it that the monitor was gone before that.  A failure is one message
+ * to the monitor; nothing of the payload has run then.
+ */
+#include "engine/child.h"
+
+#include "engine/stages.h"
+#include "sys/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Wait until the monitor has published and mapped what it must. */
+static int wait_for_go(struct run *run, struct error *err)
+{
+	struct message message;
+	int r;
+
+	if (!run->child_waits)
+		return 0;
+	r = run_receive(run->child_socket, &message, NULL, err);
+	if (r < 0)
+		return r;
+	/* The monitor failed, and says so itself. */
+	if (!r || message.kind != MESSAGE_GO)
+		_exit(ERROR_STATUS_LAUNCHER);
+	return 0;
+}
+
+static int stage_map_ids(struct child *child, struct error *err)
+{
+	child->procfs = proc_open_procfs(err);
+	if (child->procfs < 0)
+		return child->procfs;
+	if (wait_for_go(child->run, err) < 0)
+		return error_result(err);
+	return identity_map_self(child, err);
+}
+
+static int stage_gather(struct child *child, struct error *err)
+{
+	umask(0);
+	if (gather_sources(child, err) < 0)
+		return error_result(err);
+	return identity_switch(child, err);
+}
+
+/* The child's stages, in the order of engine.c's table. */
+static int (*const steps[STAGE_COUNT])(struct child *, struct error *) = {
+	[STAGE_MAP_IDS] = stage_map_ids,
+	[STAGE_GATHER] = stage_gather,
+	[STAGE_SWITCH_ROOT] = assemble_root,
+	[STAGE_ASSEMBLE] = assemble_ops,
+	[STAGE_IDENTITY] = identity_settle,
+	[STAGE_CONFINE] = confine_child,
+};
+
+static int run_stages(struct child *child, struct error *err)
+{
+	struct run *run = child->run;
+
+	for (int stage = 0; stage < STAGE_COUNT; stage++) {
+		int r;
+
+		if (!steps[stage])
+			continue;
+		run->progress->stage = stage;
+		r = steps[stage](child, err);
+		stages_log(run, stage, r < 0 ? err : NULL);
+		if (r < 0)
+			return r;
+	}
+	run->progress->stage = STAGE_INIT;
+	init_wait_block_fd(run);
+	return payload_find(child, err);
+}
+
+/* Fork the payload, or be it where no PID 1 is wanted. */
+static int start_payload(struct child *child, struct error *err)
+{
+	pid_t payload;
+
+	if (!run_has_init(child->run))
+		payload_run(child);
+	if (init_ready(child->run, err) < 0)
+		return error_result(err);
+	payload = fork();
+	if (payload < 0)
+		return error_set(err, errno, "fork the payload");
+	if (!payload)
+		payload_run(child);
+	init_run(child->run, payload);
+}
+
+_Noreturn void child_run(struct run *run)
+{
+	struct child child = {
+		.run = run, .plan = run->plan, .arena = run->arena,
+		.sources = run->sources, .root = -EBADF, .procfs = -EBADF,
+		.blank = -EBADF,
+	};
+	struct message failure = { .kind = MESSAGE_ERROR };
+	struct error *err = &failure.error;
+	struct error ignored;
+
+	/* Nobody is left to tell. */
+	if (init_begin(run, err) == -EPIPE)
+		_exit(ERROR_STATUS_LAUNCHER);
+	if (!err->code && run_stages(&child, err) >= 0)
+		start_payload(&child, err);
+	snprintf(err->stage, sizeof(err->stage), "%s",
+		 engine_stage_name((size_t)run->progress->stage));
+	run_send(run->child_socket, &failure, &ignored);
+	_exit(ERROR_STATUS_LAUNCHER);
+}

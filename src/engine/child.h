@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the child has while it builds the sandbox, and the steps that do it.
+ * Private to the engine; every step is called once, in the order of
+ * engine.c's table, and leaves @err filled when it is negative.
+ */
+#ifndef ENGINE_CHILD_H
+#define ENGINE_CHILD_H
+
+#include "engine/run.h"
+
+/* The kernel object behind an operation, got in the host's view. */
+struct source {
+	int mount;     /* detached tree, or -EBADF */
+	mode_t type;   /* S_IFMT bits of the source */
+	bool skipped;  /* optional and not there */
+	int upper, work;          /* overlay: O_PATH */
+	LIST_OF(int) lowers;      /* overlay: O_PATH, bottom first */
+	LIST_OF(int) devices;     /* OP_DEV: detached device nodes */
+	const char *work_path;    /* overlay: op->work, or what was made */
+	LIST_OF(int) staged;      /* overlay: id-mapped clones that hold the
+				   * layers, to be attached before */
+};
+
+/* A tmpfs of our own that the plan wants read-only in the end. */
+struct sealed {
+	int mount;        /* -EBADF: done */
+	const char *dest; /* where it is mounted */
+};
+
+struct child {
+	struct run *run;
+	const struct plan *plan;
+	struct arena *arena;
+	struct source *sources; /* run->sources: one an operation */
+	int root;               /* O_PATH of the new root, -EBADF before */
+	int procfs;             /* the host's /proc, see sys/proc.h */
+	size_t next;            /* first operation that is not done */
+	int blank;              /* tmpfs with the empty objects behind masks */
+	LIST_OF(struct sealed) seals;
+	LIST_OF(uint64_t) own_mounts; /* ids of tmpfs that we made: nothing in
+				       * them is the payload's or the host's */
+	LIST_OF(uint64_t) memory_mounts; /* overlays whose upper layer is in
+					  * memory */
+};
+
+static inline bool child_is_bwrap(const struct child *child)
+{
+	return child->plan->rules == PLAN_RULES_BWRAP;
+}
+
+/* "bind '/srv' on '/data'": the operation, for error texts. */
+const char *op_describe(struct arena *arena, const struct op *op);
+/*
+ * Put the operation and its origin before the text (a profile's rules), or
+ * leave the text alone (bubblewrap's, which says everything itself).
+ */
+int op_fail(const struct child *child, const struct op *op, struct error *err);
+/* Under bubblewrap's rules replace the text, not the errno. */
+int op_say(const struct child *child, struct error *err, const char *format,
+	   ...) __attribute__((format(printf, 3, 4)));
+
+/* gather.c */
+void gather_init(struct run *run);
+struct mountfd_attr;
+void gather_attr(const struct plan *plan, const struct op *op,
+		 struct mountfd_attr *ret_attr);
+int gather_clone(struct arena *arena, const struct op *op, struct error *err);
+int gather_type(struct source *source, int mount, struct error *err);
+/* gather_root.c */
+int gather_outside(struct run *run, struct error *err);
+int gather_sources(struct child *child, struct error *err);
+
+/* overlay.c: the detached overlay for @op from its gathered layers. */
+int overlay_mount(struct child *child, const struct op *op,
+		  struct source *source, struct error *err);
+
+/* point.c: where an operation is mounted. */
+/*
+ * The object that @op is mounted on, made if it is missing; O_PATH.
+ * @is_file: what is mounted is not a directory.
+ */
+int point_open(struct child *child, const struct op *op, bool is_file,
+	       struct error *err);
+/* What is at @dest, O_PATH; -ENOENT, with @err untouched: nothing. */
+int point_find(struct child *child, const char *dest, struct error *err);
+/* @mount is a tmpfs of ours: mount points may be made in it. */
+void point_is_own(struct child *child, int mount);
+/*
+ * Before anything is mounted: cover the directories of the root that lack a
+ * mount point.
+ */
+int point_prepare_root(struct child *child, struct error *err);
+/* @mount is an overlay over memory: likewise, but its symlinks are foreign. */
+void point_is_memory(struct child *child, int mount);
+
+/* root.c: @mount becomes "/", what was "/" is gone. */
+int root_replace(struct child *child, int mount, struct error *err);
+
+/* file.c: the operations that are no mounts, or filled from descriptors */
+int file_dir(struct child *child, const struct op *op, struct error *err);
+int file_write(struct child *child, const struct op *op, struct error *err);
+int file_bind_data(struct child *child, const struct op *op,
+		   struct error *err);
+int file_symlink(struct child *child, const struct op *op, struct error *err);
+int file_chmod(struct child *child, const struct op *op, struct error *err);
+
+/* protect.c: a name below the workspace that stays as it is. */
+int protect_place(struct child *child, const struct op *op,
+		  struct error *err);
+
+/* identity.c: who the payload is. */
+int identity_choose(struct run *run, struct error *err);
+uint64_t identity_clone_flags(const struct run *run);
+int identity_map_outside(struct run *run, struct error *err);
+int identity_map_self(struct child *child, struct error *err);
+int identity_switch(struct child *child, struct error *err);
+int identity_settle(struct child *child, struct error *err);
+
+/* confine.c: what the payload may no longer do. */
+int confine_child(struct child *child, struct error *err);
+int confine_payload(struct child *child, struct error *err);
+
+/* payload.c: cwd, command, exec. */
+int payload_find(struct child *child, struct error *err);
+_Noreturn void payload_run(struct child *child);
+
+/* host.c: what has to be on the host before anything starts. */
+int host_prepare(struct run *run, struct error *err);
+
+/* assemble.c */
+/* Make the tmpfs at or below @top read-only that shall be. */
+int assemble_seal(struct child *child, const char *top, struct error *err);
+int assemble_root(struct child *child, struct error *err);
+int assemble_ops(struct child *child, struct error *err);
+
+/* apifs.c: /proc, /dev and their parts. */
+int apifs_proc(struct child *child, const struct op *op,
+	       struct source *source, struct error *err);
+int apifs_dev(struct child *child, const struct op *op, struct source *source,
+	      struct error *err);
+int apifs_gather_dev(struct arena *arena, const struct plan *plan,
+		     struct source *source, struct error *err);
+/* The empty object of ours that hides one of type @type. */
+int apifs_blank(struct child *child, mode_t type, struct error *err);
+int apifs_tmpfs(struct child *child, const struct op *op, bool bounded,
+		struct error *err);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the payload may no longer do, in the order in which it can still be
+ * said: limits and keyrings first, then capabilities, then the filter.
+ *
+ * Most of it is done once, in the child that becomes PID 1, and is inherited;
+ * the process limit is set by the payload itself, last, so that it counts
+ * what is inside and never stops the start.
+ */
+#include "engine/child.h"
+
+#include "sys/caps.h"
+#include "sys/keyring.h"
+#include "sys/limits.h"
+#include "sys/proc.h"
+#include "sys/seccomp.h"
+
+#include <errno.h>
+
+static const struct {
+	enum limit_kind plan;
+	enum limits_kind kernel;
+} rlimits[] = {
+	{ LIMIT_OPEN_FILES, LIMITS_OPEN_FILES },
+	{ LIMIT_FILE_SIZE, LIMITS_FILE_SIZE },
+	{ LIMIT_CPU_TIME, LIMITS_CPU_TIME },
+	{ LIMIT_ADDRESS_SPACE, LIMITS_ADDRESS_SPACE },
+	{ LIMIT_STACK, LIMITS_STACK },
+	{ LIMIT_MEMLOCK, LIMITS_MEMLOCK },
+};
+
+static int fail_limit(const struct child *child, enum limit_kind kind,
+		      struct error *err)
+{
+	const struct plan_limit *limit = &child->plan->limits[kind];
+
+	error_reason(err, "limit");
+	return error_wrap(err, "%s: limits: %s = %llu",
+			  origin_text(child->arena, &limit->origin),
+			  limit_names[kind], (unsigned long long)limit->value);
+}
+
+static int set_rlimits(const struct child *child, struct error *err)
+{
+	const struct plan_limit *limits = child->plan->limits;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rlimits); i++)
+		if (limits[rlimits[i].plan].is_set &&
+		    limits_set(rlimits[i].kernel,
+			       limits[rlimits[i].plan].value, err) < 0)
+			return fail_limit(child, rlimits[i].plan, err);
+	if (child_is_bwrap(child))
+		return 0;
+	if (limits_set(LIMITS_CORE, limits[LIMIT_CORE].is_set &&
+		       limits[LIMIT_CORE].value ? limits[LIMIT_CORE].value :
+		       LIMITS_CORE_NONE, err) < 0)
+		return fail_limit(child, LIMIT_CORE, err);
+	if (limits_set(LIMITS_NICE, 0, err) < 0 ||
+	    limits_set(LIMITS_RT_PRIORITY, 0, err) < 0)
+		return error_result(err);
+	return 0;
+}
+
+static unsigned filter_flags(const struct child *child)
+{
+	const struct plan_security *security = &child->plan->security;
+	unsigned flags = 0;
+
+	if (security->deny_unix_sockets)
+		flags |= SECCOMP_DENY_UNIX;
+	if (security->allow_nested_userns)
+		flags |= SECCOMP_ALLOW_USERNS;
+	/* On disk the files belong to somebody else: to root, perhaps. */
+	if (child->run->ids.id_maps_mounts)
+		flags |= SECCOMP_DENY_SETID;
+	return flags;
+}
+
+static int confine_profile(struct child *child, struct error *err)
+{
+	const struct plan_security *security = &child->plan->security;
+	bool has_filter = security->seccomp == SECCOMP_DEFAULT;
+
+	if (set_rlimits(child, err) < 0 ||
+	    keyring_join_new(has_filter, err) < 0 ||
+	    caps_drop_all(child->procfs, err) < 0 || caps_no_new_privs(err) < 0 ||
+	    proc_set_dumpable(false, err) < 0)
+		return error_result(err);
+	if (!has_filter)
+		return 0;
+	if (seccomp_load_default(filter_flags(child), err) < 0)
+		return error_wrap(err, "load the system call filter");
+	return seccomp_verify(err);
+}
+
+/*
+ * bubblewrap's capabilities: an ordinary user's payload gets those that were
+ * added, root's keeps its own without an option.
+ */
+static int confine_bwrap(struct child *child, struct error *err)
+{
+	const struct plan_bwrap *bwrap = &child->plan->bwrap;
+	struct caps_state state;
+	uint64_t wanted = 0;
+	bool is_root = !getuid() && !child->run->ids.host_uid;
+	int r;
+
+	if (caps_read(child->procfs, &state, err) < 0)
+		return error_result(err);
+	if (is_root)
+		wanted = state.effective;
+	for (size_t i = 0; i < bwrap->caps.count; i++) {
+		const struct cap_step *step = &bwrap->caps.at[i];
+		uint64_t mask = step->cap < 0 ? caps_all() :
+				1ULL << step->cap;
+
+		wanted = step->is_add ? wanted | mask : wanted & ~mask;
+	}
+	if (caps_no_new_privs(err) < 0)
+		return error_result(err);
+	if (is_root && !bwrap->caps.count)
+		return 0;
+	if (child->run->ids.new_userns && caps_cut_bounding(wanted, err) < 0)
+		return error_result(err);
+	r = caps_apply(wanted, true, err);
+	/* Root that lacks what was asked for goes on as it is. */
+	return r == -EPERM && is_root ? 0 : r;
+}
+
+int confine_child(struct child *child, struct error *err)
+{
+	return child_is_bwrap(child) ? confine_bwrap(child, err) :
+	       confine_profile(child, err);
+}
+
+int confine_payload(struct child *child, struct error *err)
+{
+	const struct plan_limit *processes =
+		&child->plan->limits[LIMIT_PROCESSES];
+
+	if (processes->is_set &&
+	    limits_set(LIMITS_PROCESSES, processes->value, err) < 0)
+		return fail_limit(child, LIMIT_PROCESSES, err);
+	return 0;
+}

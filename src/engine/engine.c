@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The stages of a run and the monitor's way through them.
+ *
+ * The order is security, so it lives here and in no profile:
+ *
+ *   stage        where    must                              must not
+ *   prepare      monitor  normalise what the caller left    build anything inside
+ *   spawn        monitor  make the child in its namespaces
+ *   map-ids      who may  write maps, deny setgroups        run child code before
+ *   gather       child    open every source once            attach
+ *   switch-root  child    pivot, detach, verify             leave the host named
+ *   assemble     child    the operations, below the root    look at the host again
+ *   identity     child    host name, loopback, nesting
+ *   confine      child    limits, capabilities, filter      mount afterwards
+ *   init         child    fork the payload, be PID 1        die before it
+ *   exec         payload  descriptors, last limit, exec     return
+ */
+#include "engine/engine.h"
+
+#include "engine/child.h"
+#include "engine/stages.h"
+#include "sys/proc.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const char *const stage_names[] = {
+	[STAGE_PREPARE] = "prepare",
+	[STAGE_SPAWN] = "spawn",
+	[STAGE_MAP_IDS] = "map-ids",
+	[STAGE_GATHER] = "gather",
+	[STAGE_SWITCH_ROOT] = "switch-root",
+	[STAGE_ASSEMBLE] = "assemble",
+	[STAGE_IDENTITY] = "identity",
+	[STAGE_CONFINE] = "confine",
+	[STAGE_INIT] = "init",
+	[STAGE_EXEC] = "exec",
+};
+static_assert(ARRAY_SIZE(stage_names) == STAGE_COUNT, "a name for each stage");
+
+const char *engine_stage_name(size_t index)
+{
+	return index < STAGE_COUNT ? stage_names[index] : NULL;
+}
+
+void stages_log(const struct run *run, int stage, const struct error *err)
+{
+	int fd = run->options->log_fd;
+
+	if (fd < 0)
+		return;
+	if (!err)
+		dprintf(fd, "sbx-launch: %s: ok\n", stage_names[stage]);
+	else if (err->code)
+		dprintf(fd, "sbx-launch: %s: %s: %s\n", stage_names[stage],
+			err->text, strerror(err->code));
+	else
+		dprintf(fd, "sbx-launch: %s: %s\n", stage_names[stage],
+			err->text);
+}
+
+static int explain_spawn(const struct run *run, struct error *err)
+{
+	if (run->plan->rules == PLAN_RULES_BWRAP) {
+		if (err->code == EPERM && run->ids.new_userns)
+			return error_set(err, EPERM, "No permissions to create "
+				"a new namespace, likely because the kernel "
+				"does not allow non-privileged user "
+				"namespaces.");
+		if (err->code == ENOSPC)
+			return error_set(err, 0, "Creating new namespace "
+				"failed: nesting depth or /proc/sys/user/max_"
+				"*_namespaces exceeded (ENOSPC)");
+		return error_set(err, err->code, "Creating new namespace "
+				 "failed");
+	}
+	error_reason(err, err->code == ENOSPC ? "ns-limit" : "namespaces");
+	return error_wrap(err, "make the namespaces");
+}
+
+static int spawn(struct run *run, struct error *err)
+{
+	struct proc_clone args = {
+		.flags = identity_clone_flags(run), .cgroup_fd = -EBADF,
+	};
+
+	if (run_connect(run, err) < 0)
+		return error_result(err);
+	run->child = proc_clone(&args, &run->child_pidfd, err);
+	if (run->child < 0)
+		return explain_spawn(run, err);
+	if (!run->child)
+		child_run(run);
+	close(run->child_socket);
+	run->child_socket = -EBADF;
+	return 0;
+}
+
+static int prepare(struct run *run, struct error *err)
+{
+	const struct plan_bwrap *bwrap = &run->plan->bwrap;
+
+	run->progress = mmap(NULL, sizeof(*run->progress),
+			     PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->progress == MAP_FAILED)
+		return error_set(err, errno, "mmap");
+	run->progress->op = SIZE_MAX;
+	gather_init(run);
+	if (prepare_run(run, err) < 0 || filters_read(run, err) < 0 ||
+	    identity_choose(run, err) < 0)
+		return error_result(err);
+	run->child_waits = run->ids.parent_maps || bwrap->info_fd >= 0 ||
+			   bwrap->json_status_fd >= 0 ||
+			   bwrap->userns_block_fd >= 0;
+	/* Groups that root has would go on to open files inside. */
+	if (run->ids.switches && setgroups(0, NULL) < 0)
+		return error_set(err, errno, "setgroups");
+	if (host_prepare(run, err) < 0 || gather_outside(run, err) < 0)
+		return error_result(err);
+	return run->leftovers.count ? janitor_start(run, err) : 0;
+}
+
+static int (*const steps[STAGE_COUNT])(struct run *, struct error *) = {
+	[STAGE_PREPARE] = prepare,
+	[STAGE_SPAWN] = spawn,
+	[STAGE_MAP_IDS] = identity_map_outside,
+};
+
+static int run_stages(struct run *run, struct error *err)
+{
+	for (int stage = 0; stage < STAGE_COUNT; stage++) {
+		int r;
+
+		if (!steps[stage])
+			continue;
+		r = steps[stage](run, err);
+		/* The child speaks for the stage that both have. */
+		if (r < 0 || stage != STAGE_MAP_IDS)
+			stages_log(run, stage, r < 0 ? err : NULL);
+		if (r < 0) {
+			snprintf(err->stage, sizeof(err->stage), "%s",
+				 stage_names[stage]);
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* Nothing of the payload ran; the child, if there is one, waits for us. */
+static int give_up(struct run *run, const struct error *err)
+{
+	if (run->child_pidfd >= 0) {
+		struct error ignored;
+		int status;
+
+		proc_pidfd_signal(run->child_pidfd, SIGKILL, &ignored);
+		proc_pidfd_wait(run->child_pidfd, true, &status, NULL,
+				&ignored);
+	}
+	return error_result(err);
+}
+
+int engine_run(const struct plan *plan, const struct engine_options *options,
+	       struct engine_outcome *ret_outcome, struct error *err)
+{
+	struct run run = {
+		.plan = plan, .options = options, .arena = plan->arena,
+		.caller_pidfd = -EBADF, .child_pidfd = -EBADF,
+		.monitor_socket = -EBADF, .child_socket = -EBADF,
+		.payload_stdio = { -EBADF, -EBADF, -EBADF },
+	};
+
+	if (run_stages(&run, err) < 0)
+		return give_up(&run, err);
+	return monitor_run(&run, ret_outcome, err);
+}

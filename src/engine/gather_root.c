@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a launcher that root started opens before the child exists: the trees
+ * that the payload sees with its own, unprivileged host id as the owner
+ * (mount_setattr(2), MOUNT_ATTR_IDMAP).  Only root may map a file system of
+ * the machine, and only in a mount namespace that root owns.
+ */
+#include "engine/child.h"
+
+#include "sys/mountfd.h"
+#include "sys/userns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+/* A user namespace that shows an owner's files as the payload's. */
+struct idmap {
+	uid_t uid;
+	gid_t gid;
+	int userns;
+};
+
+struct idmaps {
+	struct idmap *at;
+	size_t count, cap;
+};
+
+static int idmap_for(struct run *run, struct idmaps *maps, int mount,
+		     struct error *err)
+{
+	struct idmap *map;
+	struct stat owner;
+
+	if (fstatat(mount, "", &owner, AT_EMPTY_PATH) < 0)
+		return error_set(err, errno, "stat of the source");
+	for (size_t i = 0; i < maps->count; i++)
+		if (maps->at[i].uid == owner.st_uid &&
+		    maps->at[i].gid == owner.st_gid)
+			return maps->at[i].userns;
+	map = arena_push(run->arena, maps);
+	map->uid = owner.st_uid;
+	map->gid = owner.st_gid;
+	map->userns = userns_create_idmap(owner.st_uid, owner.st_gid,
+					  run->ids.host_uid,
+					  run->ids.host_gid, err);
+	return map->userns;
+}
+
+static int fail_idmap(const char *path, struct error *err)
+{
+	error_wrap(err, "'%s' cannot be shown with other owners", path);
+	error_reason(err, "idmap");
+	error_remedy(err, "its file system or one mounted below it has no id-mapped "
+		     "mounts: use ext4, xfs, btrfs or tmpfs, or start as an "
+		     "ordinary user, or set run-as = caller");
+	return error_result(err);
+}
+
+/* Set @attr and the id map of the owner of @mount's root. */
+static int map_tree(struct run *run, struct idmaps *maps, int mount,
+		    struct mountfd_attr attr, const char *path,
+		    struct error *err)
+{
+	attr.idmap_userns = idmap_for(run, maps, mount, err);
+	if (attr.idmap_userns < 0)
+		return error_result(err);
+	if (mountfd_set_attr(mount, &attr, err) < 0)
+		return fail_idmap(path, err);
+	return 0;
+}
+
+static int map_bind(struct run *run, struct idmaps *maps, const struct op *op,
+		    struct source *source, struct error *err)
+{
+	struct mountfd_attr attr;
+	int mount = gather_clone(run->arena, op, err);
+
+	if (mount == -ENOENT && op->flags & OP_OPTIONAL) {
+		source->skipped = true;
+		*arena_push(run->arena, &run->skipped) =
+			(size_t)(op - run->plan->ops.at);
+		return 0;
+	}
+	if (mount < 0)
+		return mount;
+	source->mount = mount;
+	gather_attr(run->plan, op, &attr);
+	if (map_tree(run, maps, mount, attr, op->source, err) < 0) {
+		/* What is only read may do with everybody's rights. */
+		if (!(op->flags & OP_READ_ONLY) ||
+		    mountfd_set_attr(mount, &attr, err) < 0)
+			return error_result(err);
+	}
+	return gather_type(source, mount, err);
+}
+
+/* Clone @path alone, mapped; the clone is attached later (overlay.c). */
+static int map_layer(struct run *run, struct idmaps *maps, const char *path,
+		     struct source *source, struct error *err)
+{
+	const struct mountfd_attr attr = { .propagation = MS_PRIVATE };
+	int mount = mountfd_clone(AT_FDCWD, path, 0, err);
+
+	if (mount < 0)
+		return mount;
+	*arena_push(run->arena, &source->staged) = mount;
+	if (map_tree(run, maps, mount, attr, path, err) < 0)
+		return error_result(err);
+	return mount;
+}
+
+/*
+ * The upper and the work directory have to be in one mount: what is cloned
+ * is the directory that holds both.
+ */
+static int map_upper(struct run *run, struct idmaps *maps, const struct op *op,
+		     struct source *source, struct error *err)
+{
+	struct mountfd_attr attr = { .propagation = MS_PRIVATE };
+	const char *upper = op->upper, *work = source->work_path;
+	size_t shared = 0;
+	char *above;
+	int mount;
+
+	for (size_t i = 0; upper[i] && upper[i] == work[i]; i++)
+		if (upper[i] == '/')
+			shared = i;
+	above = arena_strndup(run->arena, upper, shared ? shared : 1);
+	mount = mountfd_clone(AT_FDCWD, above, 0, err);
+	if (mount < 0)
+		return mount;
+	*arena_push(run->arena, &source->staged) = mount;
+	source->upper = openat(mount, upper + shared + 1, O_PATH | O_CLOEXEC |
+			       O_DIRECTORY | O_NOFOLLOW);
+	source->work = openat(mount, work + shared + 1, O_PATH | O_CLOEXEC |
+			      O_DIRECTORY | O_NOFOLLOW);
+	if (source->upper < 0 || source->work < 0)
+		return error_set(err, errno, "open '%s' or '%s'", upper, work);
+	/* It is the upper layer's owner whose files these are. */
+	attr.idmap_userns = idmap_for(run, maps, source->upper, err);
+	if (attr.idmap_userns < 0)
+		return error_result(err);
+	if (mountfd_set_attr(mount, &attr, err) < 0)
+		return fail_idmap(upper, err);
+	return 0;
+}
+
+static int map_overlay(struct run *run, struct idmaps *maps,
+		       const struct op *op, struct source *source,
+		       struct error *err)
+{
+	source->type = S_IFDIR;
+	for (size_t i = 0; i < op->lowers.count; i++) {
+		int mount = map_layer(run, maps, op->lowers.at[i], source,
+				      err);
+
+		if (mount < 0)
+			return mount;
+		*arena_push(run->arena, &source->lowers) = mount;
+	}
+	return op->upper ? map_upper(run, maps, op, source, err) : 0;
+}
+
+int gather_outside(struct run *run, struct error *err)
+{
+	struct child wrapper = { .plan = run->plan, .arena = run->arena };
+	struct idmaps maps = { 0 };
+	int r = 0;
+
+	if (!run->ids.id_maps_mounts)
+		return 0;
+	for (size_t i = 0; !r && i < run->plan->ops.count; i++) {
+		const struct op *op = &run->plan->ops.at[i];
+		struct source *source = &run->sources[i];
+
+		if (!(op->flags & OP_ID_MAPPED))
+			continue;
+		if (op->lowers.count)
+			r = map_overlay(run, &maps, op, source, err);
+		else if (op->kind == OP_BIND)
+			r = map_bind(run, &maps, op, source, err);
+		if (r < 0)
+			op_fail(&wrapper, op, err);
+	}
+	for (size_t i = 0; i < maps.count; i++)
+		if (maps.at[i].userns >= 0)
+			close(maps.at[i].userns);
+	return r;
+}

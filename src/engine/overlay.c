@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Overlays.
+ *
+ * Layers go to the kernel as descriptors, so no character of a path means
+ * anything and their number is not limited by the length of an option
+ * string.  Three ways, the newest first:
+ *
+ *   descriptors                  Linux 6.13
+ *   lowerdir+ one by one, as /proc/self/fd/N   6.5 (5.2 knows the others)
+ *   one option string of /proc/self/fd/N for mount(2)
+ *
+ * The last holds about 200 layers in its 4095 bytes.  Always `userxattr`:
+ * it is what a user namespace can use, and it keeps a payload's own
+ * attributes apart from the ones that the overlay reads.
+ */
+#include "engine/child.h"
+
+#include "base/text.h"
+#include "sys/mountfd.h"
+#include "sys/rootfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+
+static int layer_count(const struct source *source)
+{
+	return (int)source->lowers.count;
+}
+
+/* A private upper and work directory in memory. */
+static int make_memory_upper(struct child *child, const struct op *op,
+			     struct source *source, struct error *err)
+{
+	struct op tmpfs = {
+		.kind = OP_TMPFS, .mode = 0755, .size = op->size,
+		.inodes = op->inodes,
+	};
+	auto_close int mount = apifs_tmpfs(child, &tmpfs,
+					   !child_is_bwrap(child), err);
+
+	if (mount < 0)
+		return mount;
+	if (mkdirat(mount, "upper", 0755) < 0 ||
+	    mkdirat(mount, "work", 0755) < 0)
+		return error_set(err, errno, "make the upper layer");
+	source->upper = openat(mount, "upper", O_PATH | O_CLOEXEC);
+	source->work = openat(mount, "work", O_PATH | O_CLOEXEC);
+	if (source->upper < 0 || source->work < 0)
+		return error_set(err, errno, "open the upper layer");
+	*arena_push(child->arena, &source->staged) = take_fd(&mount);
+	return 0;
+}
+
+static int mount_by_fd(const struct source *source, unsigned attrs,
+		       struct arena *arena, struct error *err)
+{
+	size_t most = source->lowers.count + 3, count = 0;
+	struct mountfd_option *options =
+		arena_alloc(arena, most * sizeof(*options));
+
+	options[count++] = (struct mountfd_option){ "userxattr" };
+	for (int i = layer_count(source); i--;)
+		options[count++] = (struct mountfd_option){
+			"lowerdir+", NULL, source->lowers.at[i] };
+	if (source->upper >= 0) {
+		options[count++] = (struct mountfd_option){
+			"upperdir", NULL, source->upper };
+		options[count++] = (struct mountfd_option){
+			"workdir", NULL, source->work };
+	}
+	return mountfd_new("overlay", options, count, attrs, err);
+}
+
+static int mount_by_name(const struct source *source, unsigned attrs,
+			 struct arena *arena, struct error *err)
+{
+	size_t most = source->lowers.count + 3, count = 0;
+	struct mountfd_option *options =
+		arena_alloc(arena, most * sizeof(*options));
+
+	options[count++] = (struct mountfd_option){ "userxattr" };
+	for (int i = layer_count(source); i--;)
+		options[count++] = (struct mountfd_option){
+			"lowerdir+", arena_printf(arena, "/proc/self/fd/%d",
+						  source->lowers.at[i]) };
+	if (source->upper >= 0) {
+		options[count++] = (struct mountfd_option){
+			"upperdir", arena_printf(arena, "/proc/self/fd/%d",
+						 source->upper) };
+		options[count++] = (struct mountfd_option){
+			"workdir", arena_printf(arena, "/proc/self/fd/%d",
+						source->work) };
+	}
+	return mountfd_new("overlay", options, count, attrs, err);
+}
+
+/*
+ * The file systems and shapes that cannot be an upper layer, by name: the
+ * kernel says EINVAL to all of them, or mounts read-only.
+ */
+static void explain_upper(const struct op *op, const struct source *source,
+			  struct error *err)
+{
+	enum {
+		MAGIC_OVERLAY = 0x794c7630, MAGIC_FUSE = 0x65735546,
+		MAGIC_NFS = 0x6969,
+	};
+	const char *kind = NULL;
+	struct statfs status;
+
+	if (source->upper < 0 || fstatfs(source->upper, &status) < 0)
+		return;
+	if (status.f_type == MAGIC_OVERLAY)
+		kind = "overlay";
+	else if (status.f_type == MAGIC_FUSE)
+		kind = "FUSE";
+	else if (status.f_type == MAGIC_NFS)
+		kind = "NFS";
+	if (!kind)
+		return;
+	error_reason(err, "overlay-upper");
+	error_remedy(err, "upper '%s' is on %s, which cannot hold one; put it "
+		     "on ext4, xfs, btrfs or tmpfs",
+		     op->upper ? op->upper : "", kind);
+}
+
+/*
+ * What bubblewrap's users know: the options as it spells them.  Only for
+ * the text of an error.
+ */
+static const char *spell_options(struct arena *arena, const struct op *op)
+{
+	struct text_buf buf = { .arena = arena };
+
+	if (op->upper)
+		text_addf(&buf, "upperdir=/oldroot%s,workdir=/oldroot%s,",
+			  op->upper, op->work ? op->work : "");
+	text_add(&buf, "lowerdir=");
+	for (size_t i = op->lowers.count; i--;)
+		text_addf(&buf, "/oldroot%s%s", op->lowers.at[i],
+			  i ? ":" : "");
+	text_add(&buf, ",userxattr");
+	return buf.at;
+}
+
+/* A mount that came up read-only although it has an upper layer. */
+static int check_writable(const struct op *op, const struct source *source,
+			  int mount, struct error *err)
+{
+	struct statvfs status;
+
+	if (source->upper < 0)
+		return 0;
+	if (fstatvfs(mount, &status) < 0)
+		return error_set(err, errno, "statvfs of the overlay");
+	if (!(status.f_flag & ST_RDONLY))
+		return 0;
+	error_set(err, EROFS, "the overlay came up read-only: workdir not "
+		  "writable");
+	error_reason(err, "overlay-read-only");
+	error_remedy(err, "upper '%s' and its work directory must belong to "
+		     "the user that the payload runs as",
+		     op->upper ? op->upper : "");
+	return -EROFS;
+}
+
+int overlay_mount(struct child *child, const struct op *op,
+		  struct source *source, struct error *err)
+{
+	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	auto_close int mount = -EBADF;
+
+	if (op->kind == OP_TMP_OVERLAY &&
+	    make_memory_upper(child, op, source, err) < 0)
+		return error_result(err);
+	/*
+	 * The layers' mounts have to be part of this mount namespace.  All
+	 * that was wanted from /dev has been gathered, so they go there, and
+	 * vanish with the old root.
+	 */
+	for (size_t i = 0; i < source->staged.count; i++)
+		if (move_mount(source->staged.at[i], "", AT_FDCWD,
+			       "/dev", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return error_set(err, errno, "move_mount of a layer");
+	if (op->kind == OP_RO_OVERLAY)
+		attrs |= child_is_bwrap(child) ? 0 : MOUNT_ATTR_RDONLY;
+	mount = mount_by_fd(source, attrs, child->arena, err);
+	/* EINVAL, too, is a kernel's answer to a key it does not know. */
+	if (mount == -EINVAL || mount == -EBADF) {
+		struct error first = *err;
+
+		mount = mount_by_name(source, attrs, child->arena, err);
+		if (mount < 0)
+			*err = first;
+	}
+	if (mount >= 0 && !check_writable(op, source, mount, err)) {
+		if (op->kind == OP_TMP_OVERLAY)
+			point_is_memory(child, mount);
+		return take_fd(&mount);
+	}
+	if (err->code == ELOOP)
+		return op_say(child, err, "Can't make overlay mount on "
+			      "/newroot%s with options %s: Overlay "
+			      "directories may not overlap", op->dest,
+			      spell_options(child->arena, op));
+	if (!err->reason[0])
+		explain_upper(op, source, err);
+	return op_say(child, err, "Can't make overlay mount on /newroot%s "
+		      "with options %s", op->dest,
+		      spell_options(child->arena, op));
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The payload: where it starts, what it is, and the last steps to its exec.
+ *
+ * Whether directory, script and program are there is looked up inside, with
+ * the rights that the payload has, before it is forked: a wrong name is the
+ * launcher's clear error and not an interpreter's.
+ */
+#include "engine/child.h"
+
+#include "base/text.h"
+#include "sys/proc.h"
+#include "sys/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The operation that decides what is seen at @path; NULL: the root. */
+static const struct op *op_showing(const struct plan *plan, const char *path)
+{
+	const struct op *shows = NULL;
+
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *op = &plan->ops.at[i];
+
+		if (path_is_below(path, op_place(op)))
+			shows = op;
+	}
+	return shows;
+}
+
+/* Name the mask that hides @path, and the line that would show it. */
+static void explain_hidden(const struct child *child, const char *path,
+			   struct error *err)
+{
+	const struct op *op = op_showing(child->plan, path);
+	char *above = arena_strdup(child->arena, path);
+	char *slash = strrchr(above, '/');
+
+	if (!op || op->role != ROLE_MASK || slash == above)
+		return;
+	*slash = '\0';
+	error_set(err, 0, "'%s' is hidden by mask %s (%s)", path,
+		  op->dest, origin_text(child->arena, &op->origin));
+	error_reason(err, "hidden");
+	error_remedy(err, "show it again: [layers] layer = %s", above);
+}
+
+static int fail_command(const struct child *child, const char *what,
+			const char *path, int code, struct error *err)
+{
+	if (child_is_bwrap(child))
+		error_set(err, code, "execvp %s", path);
+	else
+		error_set(err, code, "%s '%s'", what, path);
+	error_reason(err, code == ENOENT || code == ENOTDIR ? "not-found" :
+		     "not-executable");
+	if (code == ENOENT && *path == '/' && !child_is_bwrap(child))
+		explain_hidden(child, path, err);
+	error_status(err, code == ENOENT || code == ENOTDIR ?
+		     ERROR_STATUS_NOT_FOUND : ERROR_STATUS_NOT_EXECUTABLE);
+	return error_result(err);
+}
+
+/* ---- the working directory ------------------------------------------------ */
+
+static const char *find_env(char **environment, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, length) &&
+		    (*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+static void set_pwd(struct child *child, const char *path)
+{
+	char **old = child->run->environment, **now;
+	size_t count = 0, kept = 0;
+
+	while (old[count])
+		count++;
+	now = arena_alloc(child->arena, (count + 2) * sizeof(*now));
+	for (size_t i = 0; i < count; i++)
+		if (!text_has_prefix(old[i], "PWD="))
+			now[kept++] = old[i];
+	now[kept++] = arena_printf(child->arena, "PWD=%s", path);
+	child->run->environment = now;
+}
+
+static int enter_profile(struct child *child, struct error *err)
+{
+	const struct plan *plan = child->plan;
+	const char *path = "/";
+
+	if (plan->chdir)
+		path = plan->chdir;
+	else if (plan->workspace.source)
+		path = plan->workspace.dest;
+	if (chdir(path) < 0) {
+		error_set(err, errno, "%s: chdir '%s'",
+			  origin_text(child->arena, &plan->chdir_origin),
+			  path);
+		error_reason(err, "chdir");
+		if (err->code == ENOENT)
+			explain_hidden(child, path, err);
+		return error_result(err);
+	}
+	set_pwd(child, path);
+	return 0;
+}
+
+/* --chdir, the caller's directory, HOME, "/": the first that is there. */
+static int enter_bwrap(struct child *child, struct error *err)
+{
+	const char *home = find_env(child->run->environment, "HOME");
+	const char *cwd = child->run->caller_cwd;
+
+	if (child->plan->chdir) {
+		if (chdir(child->plan->chdir) < 0)
+			return error_set(err, errno, "Can't chdir to %s",
+					 child->plan->chdir);
+		set_pwd(child, child->plan->chdir);
+		return 0;
+	}
+	if (cwd && !chdir(cwd))
+		set_pwd(child, cwd);
+	else if (home && !chdir(home))
+		set_pwd(child, home);
+	else
+		set_pwd(child, "/");
+	return 0;
+}
+
+/* ---- the command ------------------------------------------------------------ */
+
+/* A script that is not there is our error; what it is worth, the payload's. */
+static int find_script(const struct child *child, struct error *err)
+{
+	const struct plan *plan = child->plan;
+	const char *script;
+
+	if (!plan->script_index)
+		return 0;
+	script = plan->command.at[plan->script_index];
+	if (!faccessat(AT_FDCWD, script, F_OK, 0))
+		return 0;
+	if (*script != '/')
+		script = path_join(child->arena,
+				   find_env(child->run->environment, "PWD"),
+				   script);
+	return fail_command(child, "script", script, errno, err);
+}
+
+int payload_find(struct child *child, struct error *err)
+{
+	int r = child_is_bwrap(child) ? enter_bwrap(child, err) :
+		enter_profile(child, err);
+
+	if (r < 0 || child_is_bwrap(child))
+		return r;
+	if (child->plan->interpreter &&
+	    faccessat(AT_FDCWD, child->plan->command.at[0], X_OK, 0) < 0)
+		return fail_command(child, "interpreter",
+				    child->plan->command.at[0], errno, err);
+	return find_script(child, err);
+}
+
+static char **make_argv(const struct child *child)
+{
+	const struct plan *plan = child->plan;
+	char **argv = arena_alloc(child->arena, (plan->command.count + 2) *
+				  sizeof(*argv));
+
+	for (size_t i = 0; i < plan->command.count; i++)
+		argv[i] = (char *)plan->command.at[i];
+	if (plan->argv0)
+		argv[0] = (char *)plan->argv0;
+	return argv;
+}
+
+/* A file without a known format is a script for sh(1), says execvp(3). */
+static void exec_by_shell(const struct child *child, const char *path,
+			  char **argv)
+{
+	size_t count = 0;
+	char **shell;
+
+	while (argv[count])
+		count++;
+	shell = arena_alloc(child->arena, (count + 3) * sizeof(*shell));
+	shell[0] = (char *)"/bin/sh";
+	shell[1] = (char *)path;
+	for (size_t i = 1; i < count; i++)
+		shell[i + 1] = argv[i];
+	execve(shell[0], shell, child->run->environment);
+}
+
+/* exec @path; returns only when that failed, with the errno. */
+static int exec_one(const struct child *child, const char *path, char **argv)
+{
+	execve(path, argv, child->run->environment);
+	if (errno == ENOEXEC && child_is_bwrap(child)) {
+		exec_by_shell(child, path, argv);
+		errno = ENOEXEC;
+	}
+	return errno;
+}
+
+static int exec_on_path(const struct child *child, const char *name,
+			char **argv)
+{
+	const char *path = find_env(child->run->environment, "PATH");
+	int code = ENOENT, tried;
+
+	for (path = path ? path : "/bin:/usr/bin"; path;
+	     path = strchr(path, ':'), path = path ? path + 1 : NULL) {
+		size_t length = strcspn(path, ":");
+
+		tried = exec_one(child, arena_printf(child->arena, "%.*s%s%s",
+				 (int)length, path, length ? "/" : "", name),
+				 argv);
+		if (tried == EACCES)
+			code = EACCES;
+		else if (tried != ENOENT && tried != ENOTDIR)
+			return tried;
+	}
+	return code;
+}
+
+static int exec_command(const struct child *child, struct error *err)
+{
+	const char *name = child->plan->command.at[0];
+	char **argv = make_argv(child);
+	int code = strchr(name, '/') || !*name ?
+		   exec_one(child, name, argv) :
+		   exec_on_path(child, name, argv);
+
+	if (code == ENOENT && strchr(name, '/') && !child_is_bwrap(child) &&
+	    !faccessat(AT_FDCWD, name, F_OK, 0)) {
+		error_set(err, 0, "'%s' is there, but the program that its #! "
+			  "line or its ELF header names is not", name);
+		error_reason(err, "no-interpreter");
+		error_status(err, ERROR_STATUS_NOT_EXECUTABLE);
+		return error_result(err);
+	}
+	return fail_command(child, "exec", name, code, err);
+}
+
+/* ---- the last steps ---------------------------------------------------------- */
+
+/* Descriptors that the payload keeps: 0-2, the listed, or all of them. */
+static int close_fds(const struct child *child, struct error *err)
+{
+	const struct plan_security *security = &child->plan->security;
+
+	if (security->keep_all_fds)
+		return 0;
+	/* The socket stays until the exec: it has to report a failure. */
+	return proc_close_fds(3, security->keep_fds.at,
+			      security->keep_fds.count, PROC_FDS_CLOEXEC, err);
+}
+
+static int load_filters(const struct child *child, struct error *err)
+{
+	for (size_t i = 0; i < child->run->filters.count; i++) {
+		const struct filter *filter = &child->run->filters.at[i];
+
+		if (seccomp_load_program(filter->data, filter->size, err) < 0)
+			return error_result(err);
+	}
+	return 0;
+}
+
+static int payload_steps(struct child *child, struct error *err)
+{
+	struct message hello = { .kind = MESSAGE_PAYLOAD };
+	struct run *run = child->run;
+
+	if (child->plan->security.tty == TTY_NONE && setsid() < 0)
+		return error_set(err, errno, "setsid");
+	if (prepare_payload(run, err) < 0 || confine_payload(child, err) < 0 ||
+	    close_fds(child, err) < 0 ||
+	    run_send(run->child_socket, &hello, err) < 0)
+		return error_result(err);
+	if (run->options->is_check)
+		_exit(0);
+	if (load_filters(child, err) < 0)
+		return error_result(err);
+	return exec_command(child, err);
+}
+
+_Noreturn void payload_run(struct child *child)
+{
+	struct message failure = { .kind = MESSAGE_ERROR };
+	struct error ignored;
+
+	snprintf(failure.error.stage, sizeof(failure.error.stage), "exec");
+	payload_steps(child, &failure.error);
+	run_send(child->run->child_socket, &failure, &ignored);
+	_exit(ERROR_STATUS_NOT_FOUND);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The new root.
+ *
+ * A root is replaced, never stacked: the new mount is attached on "/" of the
+ * copy of the host's mount table, pivot_root(2) exchanges the two, and the
+ * old one, now on top of the new one's root, is detached with all that is in
+ * it.  That "/" and "/.." are the same mount afterwards is checked: a root
+ * that was stacked twice would leave the host one step up.
+ *
+ * From here on every path starts in the new root; the host is there only in
+ * the form of the descriptors that were gathered.
+ */
+#include "engine/child.h"
+
+#include "sys/mountfd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+static int verify_root(int mount, struct error *err)
+{
+	uint64_t wanted, here, above;
+
+	if (mountfd_id(mount, "", &wanted, err) < 0 ||
+	    mountfd_id(AT_FDCWD, "/", &here, err) < 0 ||
+	    mountfd_id(AT_FDCWD, "/..", &above, err) < 0)
+		return error_result(err);
+	if (here != wanted || above != wanted)
+		return error_set(err, EXDEV, "the new root is not the only "
+				 "one: '/' is mount %llu, '/..' is %llu",
+				 (unsigned long long)here,
+				 (unsigned long long)above);
+	return 0;
+}
+
+int root_replace(struct child *child, int mount, struct error *err)
+{
+	auto_close int old = child->root;
+
+	child->root = -EBADF;
+	if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_set(err, errno, "move_mount on '/'");
+	if (fchdir(mount) < 0)
+		return error_set(err, errno, "fchdir to the new root");
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return error_set(err, errno, "pivot_root");
+	if (umount2(".", MNT_DETACH) < 0)
+		return error_set(err, errno, "detach the old root");
+	if (chdir("/") < 0)
+		return error_set(err, errno, "chdir '/'");
+	if (verify_root(mount, err) < 0)
+		return error_result(err);
+	child->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (child->root < 0)
+		return error_set(err, errno, "open '/'");
+	return 0;
+}
