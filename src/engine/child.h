@@ -117,6 +117,13 @@ int identity_map_self(struct child *child, struct error *err);
 int identity_switch(struct child *child, struct error *err);
 int identity_settle(struct child *child, struct error *err);
 
+/* join.c: namespaces of others. */
+struct proc_clone;
+int join_before(struct run *run, struct error *err);
+int join_spawn(struct run *run, struct proc_clone *args, struct error *err);
+int join_ids(struct child *child, struct error *err);
+int join_second(struct child *child, struct error *err);
+
 /* confine.c: what the payload may no longer do. */
 int confine_child(struct child *child, struct error *err);
 int confine_payload(struct child *child, struct error *err);

@@ -88,9 +88,17 @@ static int spawn(struct run *run, struct error *err)
 	struct proc_clone args = {
 		.flags = identity_clone_flags(run), .cgroup_fd = -EBADF,
 	};
+	const struct plan_ns *pid = &run->plan->ns[NS_PID];
 
-	if (run_connect(run, err) < 0)
+	if (run_connect(run, err) < 0 || join_before(run, err) < 0)
 		return error_result(err);
+	if (pid->want == NS_WANT_JOIN && pid->also_new) {
+		if (join_spawn(run, &args, err) < 0)
+			return error_result(err);
+		close(run->child_socket);
+		run->child_socket = -EBADF;
+		return 0;
+	}
 	run->child = proc_clone(&args, &run->child_pidfd, err);
 	if (run->child < 0)
 		return explain_spawn(run, err);

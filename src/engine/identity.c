@@ -267,7 +267,7 @@ int identity_switch(struct child *child, struct error *err)
 	const struct run_ids *ids = &child->run->ids;
 
 	if (!ids->switches)
-		return 0;
+		return join_ids(child, err);
 	if (setresgid(ids->inside_gid, ids->inside_gid, ids->inside_gid) < 0)
 		return error_set(err, errno, "become gid %u", ids->inside_gid);
 	if (setresuid(ids->inside_uid, ids->inside_uid, ids->inside_uid) < 0)
@@ -316,7 +316,7 @@ int identity_settle(struct child *child, struct error *err)
 		return op_say(child, err, "Can't set hostname to %s",
 			      plan->hostname);
 	}
-	if (second_userns(child, err) < 0)
+	if (join_second(child, err) < 0 || second_userns(child, err) < 0)
 		return error_result(err);
 	if (!child_is_bwrap(child) && !plan->security.allow_nested_userns)
 		return userns_disable_nesting(child->procfs, err);

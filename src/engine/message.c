@@ -21,6 +21,7 @@
 static const size_t message_sizes[] = {
 	[MESSAGE_ERROR] = END_OF(error),
 	[MESSAGE_SKIPPED] = END_OF(index),
+	[MESSAGE_BORN] = END_OF(kind),
 	[MESSAGE_PAYLOAD] = END_OF(kind),
 	[MESSAGE_EXITED] = END_OF(usage),
 	[MESSAGE_GO] = END_OF(kind),

@@ -30,6 +30,7 @@ enum message_kind {
 	/* child or payload -> monitor */
 	MESSAGE_ERROR,   /* the set-up or the exec failed: @error */
 	MESSAGE_SKIPPED, /* an optional operation was left out: @index */
+	MESSAGE_BORN,    /* to engine/join.c: its sender is the child */
 	MESSAGE_PAYLOAD, /* sent by the payload itself right before exec: its
 			  * credentials (SCM_CREDENTIALS) are its host pid */
 	MESSAGE_EXITED,  /* PID 1: the payload ended with @wait_status */
