@@ -8,7 +8,8 @@ LICENCE = "SPDX-License-Identifier: LGPL-2.1-or-later"
 
 # Files that cannot or need not carry a licence line.
 BARE_NAMES = {"COPYING"}
-BARE_DIRECTORIES = ("tests/golden/", "tests/fuzz/corpus/")
+BARE_DIRECTORIES = ("tests/golden/", "tests/fuzz/corpus/",
+                    "packaging/debian/")  # formats of their own
 
 # A header of a third party is one file's business.
 FOREIGN_HEADERS = ("ini.h", "cap-ng.h", "libmount/libmount.h", "seccomp.h")
