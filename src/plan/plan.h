@@ -42,6 +42,11 @@ const char *origin_text(struct arena *arena, const struct origin *origin);
 
 /* ---- operations on the file system -------------------------------------- */
 
+/* What tells one file from another on the host; all zero: not known. */
+struct file_id {
+	uint64_t device, inode;
+};
+
 enum op_kind {
 	OP_BIND,        /* @source on @dest, recursive */
 	OP_BIND_FD,     /* what descriptor @fd shows, on @dest */
@@ -113,6 +118,7 @@ struct op {
 	 */
 	const char *real_dest;
 	const char *source;     /* host path; relative ones to the caller's cwd */
+	struct file_id source_id; /* of a writable source, for plan/check.c */
 	const char *target;     /* text of a symlink */
 	const char *upper, *work;
 	LIST_OF(const char *) lowers; /* bottom first */
@@ -222,17 +228,27 @@ struct workspace_protect {
 	struct origin origin;
 };
 
+/* What the profile says of the root; plan/order.c makes the operation. */
+struct plan_root {
+	const char *source;  /* NULL: "/" (and nothing when @is_none) */
+	bool is_none;        /* an empty root instead */
+	bool has_system;     /* with the host's /usr and its like in it */
+	struct origin origin, system_origin;
+};
+
 /* What the profile says of the workspace; plan/order.c makes operations. */
 struct plan_workspace {
 	const char *source; /* NULL: none */
-	const char *dest;
+	const char *dest, *real_dest; /* as of an operation */
+	struct file_id source_id;     /* of what is written: source or upper */
 	enum workspace_mode mode;
 	LIST_OF(const char *) lowers; /* the last on top */
 	const char *upper, *work;     /* work NULL: made beside upper */
 	LIST_OF(struct workspace_protect) protects;
 	const char *export_dir;       /* NULL: none */
 	bool commit_on_success;
-	struct origin origin, mode_origin, upper_origin;
+	struct origin origin, mode_origin, upper_origin, work_origin;
+	struct origin lowers_origin, export_origin, commit_origin;
 };
 
 struct plan_report {
@@ -271,6 +287,8 @@ enum plan_rules {
 struct profile_file {
 	const char *path;        /* as opened */
 	const char *description; /* or NULL */
+	/* The file, and every directory on the way to it. */
+	LIST_OF(struct file_id) chain;
 };
 
 struct plan {
@@ -280,12 +298,14 @@ struct plan {
 	LIST_OF(struct profile_file) profiles; /* read, in order */
 
 	LIST_OF(struct op) ops;
+	struct plan_root root;
 	struct plan_workspace workspace;
 
 	struct plan_ns ns[NS_COUNT];
 	uint32_t caller_uid, caller_gid;
 	struct plan_ids ids;
 	const char *hostname;   /* NULL: leave it */
+	struct origin hostname_origin;
 	bool bring_up_loopback;
 
 	LIST_OF(struct env_step) environment;
@@ -302,6 +322,7 @@ struct plan {
 	LIST_OF(const char *) command;
 	const char *argv0;      /* NULL: command[0] */
 	const char *interpreter; /* as the profile wrote it, or NULL */
+	LIST_OF(const char *) arguments; /* between it and the script */
 	size_t script_index;
 	const char *chdir;      /* NULL: see plan_rules */
 	struct origin interpreter_origin, chdir_origin;
