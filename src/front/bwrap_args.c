@@ -275,5 +275,6 @@ void bwrap_usage(const char *argv0, struct text_buf *out)
 
 void bwrap_version(struct text_buf *out)
 {
-	text_addf(out, "bubblewrap 0.12.0\nsbx-launch %s\n", SBX_VERSION);
+	text_addf(out, "bubblewrap %s\nsbx-launch %s\n", BWRAP_VERSION,
+		  SBX_VERSION);
 }

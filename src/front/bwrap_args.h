@@ -12,6 +12,9 @@
 #include "base/text.h"
 #include "front/options.h"
 
+/* The release whose options and words these are. */
+#define BWRAP_VERSION "0.12.0"
+
 extern const struct option bwrap_options[];
 extern const size_t bwrap_options_count;
 

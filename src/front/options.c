@@ -30,7 +30,8 @@ static bool is_spelt(const struct option *option, const char *word,
 	       !memcmp(option->name, word, name_length);
 }
 
-const struct option *options_find(const struct parse *parse, const char *name)
+static const struct option *find_row(const struct parse *parse,
+				     const char *name, unsigned languages)
 {
 	size_t name_length = strcspn(name, "=");
 
@@ -38,11 +39,20 @@ const struct option *options_find(const struct parse *parse, const char *name)
 		const struct option_table *table = &parse->tables[t];
 
 		for (size_t i = 0; i < table->count; i++)
-			if (table->rows[i].flags & parse->accepts &&
+			if (table->rows[i].flags & languages &&
 			    is_spelt(&table->rows[i], name, name_length))
 				return &table->rows[i];
 	}
 	return NULL;
+}
+
+const struct option *options_find(const struct parse *parse, const char *name)
+{
+	const struct option *option;
+
+	/* Both languages have --help; the one being read means its own. */
+	option = find_row(parse, name, parse->accepts & parse->handles);
+	return option ? option : find_row(parse, name, parse->accepts);
 }
 
 static int unknown_option(const struct parse *parse, const char *word,
@@ -119,12 +129,16 @@ static int parse_one(struct parse *parse, struct error *err)
 	struct option_words *words = parse->words;
 	struct origin origin = origin_of(words, words->next);
 	const char *word = words->at[words->next++];
-	const struct option *option = options_find(parse, word);
+	const struct option *option = parse->last;
 	const char *value;
 	const char *const *values = &value;
 
+	/* Long lines are long for one option that stands there often. */
+	if (!option || strcmp(option->name, word) != 0)
+		option = options_find(parse, word);
 	if (!option)
 		return unknown_option(parse, word, err);
+	parse->last = option;
 	value = strcmp(option->name, word)
 		? word + strlen(option->name) + 1 : NULL;
 	if (!value && !(option->flags & OPTION_MAY_HAVE_VALUE)) {
@@ -145,6 +159,7 @@ int options_parse(struct parse *parse, struct option_words *words,
 	int r = 0;
 
 	parse->words = words;
+	parse->last = NULL;
 	while (words->next < words->count && parse->action == PARSE_RUN) {
 		const char *word = words->at[words->next];
 

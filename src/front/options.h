@@ -107,6 +107,7 @@ struct parse {
 	const struct option_table *tables;
 	size_t tables_count;
 	struct option_words *words; /* the source being read */
+	const struct option *last;  /* the row that was met last, or NULL */
 	enum parse_action action;
 	LIST_OF(struct parse_warning) warnings;
 	struct native_options *native; /* front/native_args.c */

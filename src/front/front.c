@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "front/front.h"
+
+#include "base/text.h"
+#include "front/bwrap_args.h"
+#include "front/host.h"
+#include "plan/check.h"
+#include "plan/order.h"
+
+#include <string.h>
+
+static void start(struct front *front, struct arena *arena, bool is_bwrap)
+{
+	struct parse *parse = &front->parse;
+
+	memset(front, 0, sizeof(*front));
+	front->native.log_fd = -EBADF;
+	front->tables[0] = (struct option_table){
+		native_options, native_options_count, NULL,
+	};
+	parse->arena = arena;
+	parse->is_bwrap = is_bwrap;
+	front->tables[1] = (struct option_table){
+		bwrap_options, bwrap_options_count, bwrap_after_option,
+	};
+	parse->accepts = OPTION_BWRAP | (is_bwrap ? 0 : OPTION_NATIVE);
+	parse->tables = front->tables;
+	parse->tables_count = FRONT_TABLES_MOST;
+	parse->native = &front->native;
+}
+
+/* With an interpreter: interpreter, arguments, script and its own. */
+static void take_command(struct plan *plan, const struct option_words *words)
+{
+	if (plan->interpreter) {
+		*arena_push(plan->arena, &plan->command) = plan->interpreter;
+		for (size_t i = 0; i < plan->arguments.count; i++)
+			*arena_push(plan->arena, &plan->command) =
+				plan->arguments.at[i];
+		/* "-c CODE" and the like are the interpreter's to read. */
+		if (words->next < words->count &&
+		    *words->at[words->next] != '-')
+			plan->script_index = plan->command.count;
+	}
+	for (size_t i = words->next; i < words->count; i++)
+		*arena_push(plan->arena, &plan->command) = words->at[i];
+}
+
+static bool needs_command(const struct front *front)
+{
+	return front->native.explain == EXPLAIN_NO &&
+	       front->native.check == CHECK_NO;
+}
+
+static int finish_plan(struct front *front, struct error *err)
+{
+	struct plan *plan = front->parse.plan;
+	int r = host_complete(plan, err);
+
+	if (r >= 0)
+		r = plan_order(plan, err);
+	if (r >= 0)
+		r = host_check_command(plan, err);
+	if (r >= 0)
+		r = plan_check(plan, err);
+	return r;
+}
+
+int front_read(struct front *front, struct arena *arena, int argc,
+	       const char *const *argv, bool is_bwrap, struct error *err)
+{
+	struct option_words words = {
+		.at = argv + 1,
+		.count = argc > 0 ? (size_t)argc - 1 : 0,
+		.origin = ORIGIN_ARGUMENT,
+	};
+	struct parse *parse = &front->parse;
+	enum plan_rules rules;
+	int r = 0;
+
+	start(front, arena, is_bwrap);
+	if (!is_bwrap) {
+		parse->handles = OPTION_NATIVE;
+		r = options_parse(parse, &words, err);
+		if (r < 0 || parse->action != PARSE_RUN)
+			return r;
+		words.next = 0;
+	}
+	rules = front->native.profile ? PLAN_RULES_PROFILE : PLAN_RULES_BWRAP;
+	parse->plan = plan_new(arena, rules);
+	parse->plan->caller_uid = getuid();
+	parse->plan->caller_gid = getgid();
+	if (!is_bwrap)
+		r = profile_apply(parse->plan, front->native.profile,
+				  front->native.sets.at,
+				  front->native.sets.count, err);
+	parse->handles = OPTION_BWRAP;
+	if (r >= 0)
+		r = options_parse(parse, &words, err);
+	if (r < 0 || parse->action != PARSE_RUN)
+		return r;
+	take_command(parse->plan, &words);
+	r = bwrap_finish(parse, err);
+	if (r < 0)
+		return r;
+	if (parse->action == PARSE_USAGE && !needs_command(front))
+		parse->action = PARSE_RUN;
+	if (parse->action != PARSE_RUN)
+		return 0;
+	return finish_plan(front, err);
+}
+
+static void add_rows(struct text_buf *text, const struct option_table *table,
+		     unsigned accepts)
+{
+	enum { COLUMN = 34 };
+
+	for (size_t i = 0; i < table->count; i++) {
+		const struct option *option = &table->rows[i];
+		const char *operands = option->operands ? option->operands : "";
+		bool is_glued = *operands == '[';
+		int width;
+
+		if (!(option->flags & accepts) || !option->help)
+			continue;
+		width = COLUMN - (int)strlen(option->name);
+		text_addf(text, "    %s%s%-*s %s\n", option->name,
+			  is_glued ? "" : " ",
+			  width > 0 ? width - !is_glued : 0, operands,
+			  option->help);
+	}
+}
+
+const char *front_help(const struct front *front, const char *argv0)
+{
+	const struct parse *parse = &front->parse;
+	struct text_buf text = { .arena = parse->arena };
+
+	if (parse->is_bwrap) {
+		bwrap_usage(argv0, &text);
+		return text.at;
+	}
+	if (!argv0)
+		argv0 = "sbx-launch";
+	text_addf(&text, "usage: %s [OPTIONS...] [--] COMMAND [ARGS...]\n",
+		  argv0);
+	text_addf(&text, "       %s --profile NAME [OPTIONS...] [--] "
+		  "SCRIPT [ARGS...]\n\n", argv0);
+	for (size_t t = 0; t < parse->tables_count; t++)
+		add_rows(&text, &parse->tables[t], parse->accepts);
+	return text.at;
+}

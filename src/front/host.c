@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "front/host.h"
+
+#include "base/text.h"
+#include "front/interpreter.h"
+#include "front/system_root.h"
+#include "front/view.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* ---- symlinks of the root's source ----------------------------------------------------- */
+
+enum { LINKS_MOST = 40 };
+
+struct root {
+	const struct plan *plan;
+	int fd;                 /* of the source; -EBADF: an empty root */
+};
+
+/*
+ * Does something else than the root's source show at @path?  Then a link of
+ * the root there does not matter.  Operations are settled from the shallow
+ * to the deep, so what covers @path has its real place.
+ */
+static bool is_covered(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *op = &plan->ops.at[i];
+
+		if (op->phase == PHASE_VIEW &&
+		    path_is_below(path, op_place(op)) &&
+		    strcmp(path, op_place(op)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* The target of the link at @path in the root; its length, or -1. */
+static ssize_t read_root_link(const struct root *root, const char *path,
+			      char *target, size_t size)
+{
+	if (is_covered(root->plan, path))
+		return -1;
+	if (root->fd >= 0)
+		return readlinkat(root->fd, path + 1, target, size);
+	for (size_t i = 0; i < root->plan->ops.count; i++) {
+		const struct op *op = &root->plan->ops.at[i];
+
+		if (op->kind != OP_SYMLINK || op->phase != PHASE_SYSTEM ||
+		    strcmp(op->dest, path) != 0)
+			continue;
+		return (ssize_t)strlen(memcpy(target, op->target,
+					      strnlen(op->target, size - 1)));
+	}
+	return -1;
+}
+
+/* @path with links followed, or NULL when it has none. */
+static const char *follow_links(const struct root *root, const char *path)
+{
+	struct arena *arena = root->plan->arena;
+	const char *done = "/", *rest = path;
+	int links = 0;
+
+	while (*(rest += strspn(rest, "/"))) {
+		size_t length = strcspn(rest, "/");
+		char target[PATH_MAX];
+		const char *next;
+		ssize_t size;
+
+		next = path_join(arena, done,
+				 arena_strndup(arena, rest, length));
+		rest += length;
+		if (strcmp(strrchr(next, '/'), "/..") == 0) {
+			done = path_normalise(arena, next);
+			continue;
+		}
+		size = read_root_link(root, next, target, sizeof(target) - 1);
+		if (size < 0) {
+			done = next;
+			continue;
+		}
+		/* A loop: the engine's own walk will name it. */
+		if (++links > LINKS_MOST)
+			return NULL;
+		target[size] = '\0';
+		rest = path_join(arena, target, rest + strspn(rest, "/"));
+		if (*target == '/')
+			done = "/";
+	}
+	done = path_normalise(arena, done);
+	return strcmp(done, path) != 0 ? done : NULL;
+}
+
+/* The usual case in one call: all of it is there, and no link on the way. */
+static bool is_plain(const struct root *root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_IN_ROOT,
+	};
+	auto_close int fd = -EBADF;
+
+	if (root->fd < 0)
+		return false;
+	fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+	return fd >= 0;
+}
+
+static const char *real_place(const struct root *root, const char *path)
+{
+	return is_plain(root, path) ? NULL : follow_links(root, path);
+}
+
+struct depth {
+	size_t depth, index;
+};
+
+static int compare_depths(const void *a_pointer, const void *b_pointer)
+{
+	const struct depth *a = a_pointer, *b = b_pointer;
+
+	if (a->depth != b->depth)
+		return a->depth < b->depth ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void find_real_places(struct plan *plan, int root_fd)
+{
+	struct root root = { plan, root_fd };
+	struct depth *list = arena_alloc(plan->arena, (plan->ops.count + 1) *
+					 sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		if (plan->ops.at[i].phase != PHASE_VIEW)
+			continue;
+		list[count].depth = path_depth(plan->ops.at[i].dest);
+		list[count++].index = i;
+	}
+	qsort(list, count, sizeof(*list), compare_depths);
+	for (size_t i = 0; i < count; i++) {
+		struct op *op = &plan->ops.at[list[i].index];
+
+		op->real_dest = real_place(&root, op->dest);
+	}
+	if (plan->workspace.source)
+		plan->workspace.real_dest =
+			real_place(&root, plan->workspace.dest);
+}
+
+/* ---- sources ------------------------------------------------------------------------------ */
+
+static int look_at(const struct plan *plan, const struct origin *origin,
+		   const char *what, const char *path, int flags,
+		   struct statx *ret_info, struct error *err)
+{
+	/* The attributes known already will do: no server is asked. */
+	if (statx(AT_FDCWD, path, flags | AT_STATX_DONT_SYNC |
+		  AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, ret_info) < 0)
+		return error_set(err, errno, "%s: %s '%s'",
+				 origin_text(plan->arena, origin), what, path);
+	return 0;
+}
+
+static struct file_id id_of(const struct statx *info)
+{
+	return (struct file_id){
+		.device = (uint64_t)info->stx_dev_major << 32 |
+			  info->stx_dev_minor,
+		.inode = info->stx_ino,
+	};
+}
+
+static int look_at_workspace(struct plan *plan, struct error *err)
+{
+	struct plan_workspace *workspace = &plan->workspace;
+	struct statx info;
+	int r = look_at(plan, &workspace->origin, "workspace",
+			workspace->source, AT_SYMLINK_NOFOLLOW, &info, err);
+
+	if (r < 0)
+		return r;
+	if (S_ISLNK(info.stx_mode)) {
+		error_set(err, 0, "%s: workspace '%s' is a symlink",
+			  origin_text(plan->arena, &workspace->origin),
+			  workspace->source);
+		error_remedy(err, "name the directory itself");
+		return error_result(err);
+	}
+	if (!S_ISDIR(info.stx_mode))
+		return error_set(err, ENOTDIR, "%s: workspace '%s'",
+				 origin_text(plan->arena, &workspace->origin),
+				 workspace->source);
+	if (workspace->mode == WORKSPACE_RW)
+		workspace->source_id = id_of(&info);
+	if (workspace->mode != WORKSPACE_OVERLAY || !workspace->upper)
+		return 0;
+	r = look_at(plan, &workspace->upper_origin, "upper",
+		    workspace->upper, 0, &info, err);
+	if (r < 0)
+		return r;
+	workspace->source_id = id_of(&info);
+	return 0;
+}
+
+/*
+ * Sources that the payload can write: their ids tell whether a profile lies
+ * below one.  What is missing is the engine's to judge.
+ */
+static void look_at_sources(struct plan *plan)
+{
+	struct error ignored = { 0 };
+
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		struct op *op = &plan->ops.at[i];
+		const char *written = op->kind == OP_OVERLAY ? op->upper
+			: op->kind == OP_BIND && !(op->flags & OP_READ_ONLY)
+			? op->source : NULL;
+		struct statx info;
+
+		if (written && look_at(plan, &op->origin, "source", written, 0,
+				       &info, &ignored) >= 0)
+			op->source_id = id_of(&info);
+	}
+}
+
+int host_complete(struct plan *plan, struct error *err)
+{
+	const struct plan_root *root = &plan->root;
+	auto_close int fd = -EBADF;
+	int r;
+
+	if (plan->rules != PLAN_RULES_PROFILE)
+		return 0;
+	if (!root->is_none) {
+		const char *source = root->source ? root->source : "/";
+
+		fd = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return error_set(err, errno, "%s: root '%s'",
+					 origin_text(plan->arena,
+						     &root->origin), source);
+	} else if (root->has_system) {
+		system_root_add(plan);
+	}
+	if (plan->workspace.source) {
+		r = look_at_workspace(plan, err);
+		if (r < 0)
+			return r;
+	}
+	look_at_sources(plan);
+	find_real_places(plan, fd);
+	return 0;
+}
+
+/* ---- the command, seen from inside ----------------------------------------------------------- */
+
+static int script_error(struct error *err)
+{
+	error_status(err, ERROR_STATUS_NOT_FOUND);
+	error_reason(err, "script");
+	return error_result(err);
+}
+
+static int check_script(const struct plan *plan, struct error *err)
+{
+	const char *script = plan->command.at[plan->script_index];
+	const char *path = path_join(plan->arena, plan->chdir, script);
+	struct view view = view_look(plan, path);
+	char *directory;
+
+	switch (view.kind) {
+	case VIEW_THERE:
+	case VIEW_UNKNOWN:
+	case VIEW_MADE:
+		return 0;
+	case VIEW_LOST:
+		error_set(err, view.code, "script '%s'", path);
+		return script_error(err);
+	case VIEW_MISSING:
+		error_set(err, ENOENT, "script '%s' is not there inside", path);
+		if (*script != '/')
+			error_remedy(err, "a relative script is looked up in "
+				     "the working directory inside, '%s'",
+				     plan->chdir);
+		return script_error(err);
+	case VIEW_HIDDEN:
+		break;
+	}
+	directory = arena_strdup(plan->arena, view.path);
+	*strrchr(directory, '/') = '\0';
+	error_set(err, 0, "script '%s' is hidden by mask '%s' (%s)", path,
+		  view.op->dest, origin_text(plan->arena, &view.op->origin));
+	error_remedy(err, "put it into the workspace, or add 'layer = %s' to "
+		     "[layers]", *directory ? directory : "/");
+	return script_error(err);
+}
+
+static int check_directory(const struct plan *plan, struct error *err)
+{
+	struct view view = view_look(plan, plan->chdir);
+	int r;
+
+	if (view.kind == VIEW_HIDDEN)
+		r = error_set(err, 0, "working directory '%s' is hidden by "
+			      "mask '%s' (%s)", plan->chdir, view.op->dest,
+			      origin_text(plan->arena, &view.op->origin));
+	else if (view.kind == VIEW_MISSING)
+		r = error_set(err, ENOENT, "working directory '%s'",
+			      plan->chdir);
+	else if (view.kind == VIEW_THERE && !S_ISDIR(view.info.st_mode))
+		r = error_set(err, ENOTDIR, "working directory '%s'",
+			      plan->chdir);
+	else
+		return 0;
+	if (plan->chdir_origin.kind != ORIGIN_BUILTIN)
+		error_wrap(err, "%s",
+			   origin_text(plan->arena, &plan->chdir_origin));
+	error_reason(err, "working-directory");
+	return r;
+}
+
+/* A command with a path: only a mask over it deserves words of our own. */
+static int check_program(const struct plan *plan, struct error *err)
+{
+	const char *path = plan->command.at[0];
+	struct view view;
+
+	if (!strchr(path, '/'))
+		return 0;
+	path = path_join(plan->arena, plan->chdir, path);
+	view = view_look(plan, path);
+	if (view.kind != VIEW_HIDDEN)
+		return 0;
+	error_set(err, 0, "command '%s' is hidden by mask '%s' (%s)", path,
+		  view.op->dest, origin_text(plan->arena, &view.op->origin));
+	error_remedy(err, "add a line 'layer = PATH' to [layers] that shows it");
+	error_status(err, ERROR_STATUS_NOT_FOUND);
+	error_reason(err, "command");
+	return error_result(err);
+}
+
+int host_check_command(struct plan *plan, struct error *err)
+{
+	int r;
+
+	if (plan->rules != PLAN_RULES_PROFILE)
+		return 0;
+	r = check_directory(plan, err);
+	if (r >= 0 && plan->interpreter)
+		r = interpreter_find(plan, err);
+	else if (r >= 0 && plan->command.count)
+		r = check_program(plan, err);
+	if (r >= 0 && plan->script_index)
+		r = check_script(plan, err);
+	return r;
+}

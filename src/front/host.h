@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a plan needs to know of this host, looked up once, by name, before
+ * anything is created.  The engine opens the same names later by descriptor
+ * and trusts nothing found here: these facts serve order and messages.
+ */
+#ifndef FRONT_HOST_H
+#define FRONT_HOST_H
+
+#include "plan/plan.h"
+
+/*
+ * Before plan_order(): the parts of a minimal root, where
+ * symlinks of the root lead destinations (op.real_dest), ids of writable
+ * sources.  Returns 0, or a negative errno with @err filled.
+ */
+int host_complete(struct plan *plan, struct error *err);
+
+/*
+ * Between plan_order() and plan_check(): the interpreter is found, and it,
+ * what it needs, the script and the working directory can be seen inside.
+ * Returns 0, or a negative errno with @err filled (127 for the exit status
+ * where the payload is what is missing).
+ */
+int host_check_command(struct plan *plan, struct error *err);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The interpreter that the caller means is the one that runs.  A mask over
+ * its installation must not turn a bare `python3` into the next one along
+ * PATH, so it is settled here, on the host, and looked up inside by its full
+ * path.
+ */
+#include "front/interpreter.h"
+
+#include "base/text.h"
+#include "front/view.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+static bool is_program(const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) && S_ISREG(info.st_mode) &&
+	       !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
+}
+
+static int not_found(const struct plan *plan, struct error *err)
+{
+	error_status(err, ERROR_STATUS_NOT_FOUND);
+	error_reason(err, "interpreter");
+	return error_wrap(err, "%s", origin_text(plan->arena,
+						 &plan->interpreter_origin));
+}
+
+/* A bare name along the caller's PATH; relative entries do not count. */
+static int search_path(const struct plan *plan, const char **ret_path,
+		       struct error *err)
+{
+	const char *path = getenv("PATH");
+
+	for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin";
+	     *at;) {
+		size_t length = strcspn(at, ":");
+		const char *candidate;
+
+		if (*at == '/') {
+			candidate = arena_printf(plan->arena, "%.*s/%s",
+						 (int)length, at,
+						 plan->interpreter);
+			if (is_program(candidate)) {
+				*ret_path = path_normalise(plan->arena,
+							   candidate);
+				return 0;
+			}
+		}
+		at += length + (at[length] == ':');
+	}
+	error_set(err, ENOENT, "interpreter '%s' is not found along PATH",
+		  plan->interpreter);
+	return not_found(plan, err);
+}
+
+static int absolute_path(const struct plan *plan, const char **ret_path,
+			 struct error *err)
+{
+	auto_free char *cwd = NULL;
+
+	if (!strchr(plan->interpreter, '/'))
+		return search_path(plan, ret_path, err);
+	if (*plan->interpreter == '/') {
+		*ret_path = path_normalise(plan->arena, plan->interpreter);
+		return 0;
+	}
+	cwd = getcwd(NULL, 0);
+	if (!cwd)
+		return error_set(err, errno, "cannot name the current "
+				 "directory");
+	*ret_path = path_normalise(plan->arena,
+				   path_join(plan->arena, cwd,
+					     plan->interpreter));
+	return 0;
+}
+
+/* The installation that @program (a host path) is a part of. */
+static const char *prefix_of(const struct plan *plan, const char *program)
+{
+	auto_free char *real = realpath(program, NULL);
+	char *prefix = arena_strdup(plan->arena, real ? real : program);
+
+	for (int level = 0; level < 2; level++) {
+		char *slash = strrchr(prefix, '/');
+
+		if (!slash || slash == prefix)
+			break;
+		*slash = '\0';
+	}
+	return prefix;
+}
+
+static int hidden(const struct plan *plan, const char *what,
+		  const struct view *view, const char *prefix,
+		  struct error *err)
+{
+	const char *leads = strcmp(what, view->path) != 0
+		? arena_printf(plan->arena, " leads to '%s', which",
+			       view->path) : "";
+
+	error_set(err, 0, "interpreter '%s'%s is hidden by mask '%s' (%s)",
+		  what, leads, view->op->dest,
+		  origin_text(plan->arena, &view->op->origin));
+	error_remedy(err, "add 'prefix = %s' to [layers]", prefix);
+	return not_found(plan, err);
+}
+
+static int judge(const struct plan *plan, const char *path,
+		 const struct view *view, struct error *err)
+{
+	switch (view->kind) {
+	case VIEW_UNKNOWN:
+		return 0;
+	case VIEW_HIDDEN:
+		return hidden(plan, path, view, prefix_of(plan, path), err);
+	case VIEW_MADE:
+	case VIEW_MISSING:
+		error_set(err, ENOENT, "interpreter '%s'%s%s", path,
+			  strcmp(path, view->path) != 0
+			  ? " leads inside to " : " is not there inside",
+			  strcmp(path, view->path) != 0 ? view->path : "");
+		return not_found(plan, err);
+	case VIEW_LOST:
+		error_set(err, view->code, "interpreter '%s'", path);
+		return not_found(plan, err);
+	case VIEW_THERE:
+		break;
+	}
+	if (S_ISREG(view->info.st_mode) && view->info.st_mode & 0111)
+		return 0;
+	error_set(err, EACCES, "interpreter '%s' is not a program", path);
+	not_found(plan, err);
+	error_status(err, ERROR_STATUS_NOT_EXECUTABLE);
+	return error_result(err);
+}
+
+/* A name found along PATH must be the same file inside. */
+static int check_identity(const struct plan *plan, const char *path,
+			  const struct view *view, struct error *err)
+{
+	struct stat info;
+
+	if (strchr(plan->interpreter, '/') || view->kind != VIEW_THERE)
+		return 0;
+	if (stat(path, &info) < 0)
+		return error_set(err, errno, "interpreter '%s'", path);
+	if (info.st_dev == view->info.st_dev &&
+	    info.st_ino == view->info.st_ino)
+		return 0;
+	error_set(err, 0, "interpreter '%s' is '%s' on the host, but inside "
+		  "that is another file ('%s')", plan->interpreter, path,
+		  view->host);
+	error_remedy(err, "write the interpreter as a path to say that the "
+		     "one inside is meant");
+	return not_found(plan, err);
+}
+
+/* ---- virtual environments ------------------------------------------------------------ */
+
+/* The value of `home` in pyvenv.cfg, or NULL. */
+static const char *read_home(struct arena *arena, const char *config)
+{
+	auto_close int fd = open(config, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char text[4096];
+	ssize_t size;
+
+	if (fd < 0)
+		return NULL;
+	size = read(fd, text, sizeof(text) - 1);
+	if (size <= 0)
+		return NULL;
+	text[size] = '\0';
+	for (char *line = text; line;) {
+		char *next = strchr(line, '\n'), *value;
+
+		if (next)
+			*next++ = '\0';
+		value = strchr(line, '=');
+		if (value) {
+			size_t length = strcspn(line, " \t=");
+
+			value += 1 + strspn(value + 1, " \t");
+			if (length == 4 && !strncasecmp(line, "home", 4) &&
+			    *value == '/')
+				return arena_strndup(arena, value,
+						     strcspn(value, "\r"));
+		}
+		line = next;
+	}
+	return NULL;
+}
+
+static int check_venv(const struct plan *plan, const char *path,
+		      struct error *err)
+{
+	const char *name = strrchr(path, '/') + 1;
+	const char *home, *config;
+	struct view view;
+
+	if (!text_has_prefix(name, "python") && !text_has_prefix(name, "pypy"))
+		return 0;
+	config = arena_printf(plan->arena, "%.*s../pyvenv.cfg",
+			      (int)(name - path), path);
+	home = read_home(plan->arena, config);
+	if (!home)
+		return 0;
+	view = view_look(plan, home);
+	if (view.kind != VIEW_HIDDEN && view.kind != VIEW_MISSING)
+		return 0;
+	if (view.kind == VIEW_HIDDEN)
+		error_set(err, 0, "interpreter '%s' is of a virtual "
+			  "environment, whose base '%s' is hidden by mask '%s' "
+			  "(%s)", path, home, view.op->dest,
+			  origin_text(plan->arena, &view.op->origin));
+	else
+		error_set(err, 0, "interpreter '%s' is of a virtual "
+			  "environment, whose base '%s' is not there inside",
+			  path, home);
+	error_remedy(err, "add 'prefix = %s' to [layers]",
+		     prefix_of(plan, path_join(plan->arena, home, name)));
+	return not_found(plan, err);
+}
+
+int interpreter_find(struct plan *plan, struct error *err)
+{
+	const char *path = NULL;
+	struct view view;
+	int r = absolute_path(plan, &path, err);
+
+	if (r < 0)
+		return r;
+	view = view_look(plan, path);
+	r = judge(plan, path, &view, err);
+	if (r >= 0)
+		r = check_identity(plan, path, &view, err);
+	if (r >= 0)
+		r = check_venv(plan, path, err);
+	if (r < 0)
+		return r;
+	plan->command.at[0] = path;
+	return 0;
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Handlers of keys that place something in the file system. */
+#include "front/keys.h"
+
+#include <limits.h>
+#include <string.h>
+
+static int check_path_size(const char *word, struct error *err)
+{
+	if (!*word)
+		return error_set(err, 0, "the path is empty");
+	if (strlen(word) >= PATH_MAX)
+		return error_set(err, ENAMETOOLONG, "a path of %zu bytes",
+				 strlen(word));
+	return 0;
+}
+
+int key_host_path(struct key_target *target, const char *word,
+		  const char **ret_path, struct error *err)
+{
+	const char *cwd;
+	int r = check_path_size(word, err);
+
+	if (r < 0)
+		return r;
+	if (*word != '/') {
+		r = variables_cwd(target->variables, &cwd, err);
+		if (r < 0)
+			return r;
+		word = path_join(target->plan->arena, cwd, word);
+	}
+	*ret_path = word;
+	return 0;
+}
+
+int key_inside_path(struct key_target *target, const char *word,
+		    const char **ret_path, struct error *err)
+{
+	int r = check_path_size(word, err);
+
+	if (r < 0)
+		return r;
+	if (*word != '/')
+		return error_set(err, 0, "'%s' is not an absolute path", word);
+	*ret_path = path_is_normal(word)
+		? word : path_normalise(target->plan->arena, word);
+	return 0;
+}
+
+/* SRC [DEST]: @dest NULL means the same path inside. */
+static int source_and_dest(struct key_target *target, const char *source,
+			   const char *dest, const char **ret_source,
+			   const char **ret_dest, struct error *err)
+{
+	const char *path;
+	int r = key_host_path(target, source, &path, err);
+
+	if (r < 0)
+		return r;
+	r = key_inside_path(target, dest ? dest : path, ret_dest, err);
+	if (r < 0)
+		return r;
+	*ret_source = path;
+	return 0;
+}
+
+int key_root_source(struct key_target *target, const struct key *key,
+		    const struct key_value *value, struct error *err)
+{
+	struct plan_root *root = &target->plan->root;
+
+	root->origin = value->origin;
+	root->is_none = !strcmp(value->words[0], "none");
+	if (root->is_none)
+		return 0;
+	return key_host_path(target, value->words[0], &root->source, err);
+}
+
+int key_root_system(struct key_target *target, const struct key *key,
+		    const struct key_value *value, struct error *err)
+{
+	target->plan->root.system_origin = value->origin;
+	return key_bool(value->words[0], &target->plan->root.has_system, err);
+}
+
+static int mask_option(struct op *op, const char *word, bool *ret_is_placed,
+		       struct error *err)
+{
+	uint64_t *amount = NULL;
+	const char *text = strchr(word, '=');
+	int r;
+
+	if (!strcmp(word, "ro") || !strcmp(word, "rw")) {
+		op->flags = (op->flags & ~(unsigned)OP_READ_ONLY) |
+			    (word[1] == 'o' ? OP_READ_ONLY : 0);
+		*ret_is_placed = true;
+		return 0;
+	}
+	if (text_has_prefix(word, "mode=")) {
+		if (text_parse_mode(text + 1, &op->mode) < 0)
+			return error_set(err, 0, "'%s' is not an octal mode "
+					 "of at most 7777", text + 1);
+		return 0;
+	}
+	if (text_has_prefix(word, "size="))
+		amount = &op->size;
+	else if (text_has_prefix(word, "inodes="))
+		amount = &op->inodes;
+	if (!amount)
+		return error_set(err, 0, "'%s' is not one of size=, inodes=, "
+				 "mode=, ro, rw", word);
+	r = text_parse_size(text + 1, amount);
+	if (r < 0 || !*amount || *amount > INT64_MAX)
+		return error_set(err, 0, "'%s' is not a size above 0",
+				 text + 1);
+	return 0;
+}
+
+int key_mask_tmpfs(struct key_target *target, const struct key *key,
+		   const struct key_value *value, struct error *err)
+{
+	struct op *op = plan_add_op(target->plan, OP_TMPFS, PHASE_VIEW,
+				    value->origin);
+	bool is_access_said = false;
+	int r = key_inside_path(target, value->words[0], &op->dest, err);
+
+	op->role = ROLE_MASK;
+	op->flags = OP_OPTIONAL | OP_READ_ONLY;
+	for (size_t i = 1; r >= 0 && i < value->count; i++)
+		r = mask_option(op, value->words[i], &is_access_said, err);
+	if (r < 0)
+		return r;
+	if (!strcmp(op->dest, "/"))
+		return error_set(err, 0, "'/' cannot be masked ('source = "
+				 "none' in [root] gives an empty root)");
+	if (!strcmp(op->dest, "/tmp")) {
+		if (!is_access_said)
+			op->flags &= ~(unsigned)OP_READ_ONLY;
+		if (op->mode == OP_MODE_NONE)
+			op->mode = 01777;
+	}
+	return 0;
+}
+
+int key_mask_hide(struct key_target *target, const struct key *key,
+		  const struct key_value *value, struct error *err)
+{
+	struct op *op = plan_add_op(target->plan, OP_HIDE, PHASE_VIEW,
+				    value->origin);
+	int r = key_inside_path(target, value->words[0], &op->dest, err);
+
+	op->role = ROLE_MASK;
+	op->flags = OP_OPTIONAL;
+	if (r >= 0 && !strcmp(op->dest, "/"))
+		return error_set(err, 0, "'/' cannot be hidden");
+	return r;
+}
+
+int key_layer(struct key_target *target, const struct key *key,
+	      const struct key_value *value, struct error *err)
+{
+	size_t count = value->count;
+	unsigned optional = 0;
+	struct op *op;
+
+	if (count > 1 && !strcmp(value->words[count - 1], "optional")) {
+		optional = OP_OPTIONAL;
+		count--;
+	}
+	if (count > 2)
+		return error_set(err, 0, "'%s' is not 'optional'",
+				 value->words[2]);
+	if (!count || !*value->words[0])
+		return 0;
+	op = plan_add_op(target->plan, OP_BIND, PHASE_VIEW, value->origin);
+	op->role = ROLE_LAYER;
+	op->flags = OP_READ_ONLY | OP_ID_MAPPED | optional;
+	return source_and_dest(target, value->words[0],
+			       count > 1 ? value->words[1] : NULL,
+			       &op->source, &op->dest, err);
+}
+
+int key_workspace_path(struct key_target *target, const struct key *key,
+		       const struct key_value *value, struct error *err)
+{
+	struct plan_workspace *workspace = &target->plan->workspace;
+	int r = source_and_dest(target, value->words[0],
+				value->count > 1 ? value->words[1] : NULL,
+				&workspace->source, &workspace->dest, err);
+
+	if (r < 0)
+		return r;
+	workspace->origin = value->origin;
+	target->variables->workspace = workspace->dest;
+	return 0;
+}
+
+int key_workspace_mode(struct key_target *target, const struct key *key,
+		       const struct key_value *value, struct error *err)
+{
+	static const char *const names[] = {
+		[WORKSPACE_RW] = "rw",
+		[WORKSPACE_RO] = "ro",
+		[WORKSPACE_OVERLAY] = "overlay",
+		[WORKSPACE_EPHEMERAL] = "ephemeral",
+	};
+	size_t index;
+	int r;
+
+	_Static_assert(ARRAY_SIZE(names) == WORKSPACE_MODE_COUNT,
+		       "a name for each mode");
+	r = key_choice(value->words[0], names, ARRAY_SIZE(names), &index, err);
+	if (r < 0)
+		return r;
+	target->plan->workspace.mode = (enum workspace_mode)index;
+	target->plan->workspace.mode_origin = value->origin;
+	return 0;
+}
+
+int key_workspace_place(struct key_target *target, const struct key *key,
+			const struct key_value *value, struct error *err)
+{
+	struct plan_workspace *workspace = &target->plan->workspace;
+	const char *path;
+	int r = key_host_path(target, value->words[0], &path, err);
+
+	if (r < 0)
+		return r;
+	switch ((enum workspace_place)key->tag) {
+	case PLACE_LOWER:
+		*arena_push(target->plan->arena, &workspace->lowers) = path;
+		workspace->lowers_origin = value->origin;
+		return 0;
+	case PLACE_UPPER:
+		workspace->upper = path;
+		workspace->upper_origin = value->origin;
+		return 0;
+	case PLACE_WORK:
+		workspace->work = path;
+		workspace->work_origin = value->origin;
+		return 0;
+	case PLACE_EXPORT:
+		workspace->export_dir = path;
+		workspace->export_origin = value->origin;
+		return 0;
+	}
+	return 0;
+}
+
+int key_workspace_protect(struct key_target *target, const struct key *key,
+			  const struct key_value *value, struct error *err)
+{
+	struct workspace_protect *protect;
+	const char *word = value->words[0];
+	char *rooted;
+	int r = check_path_size(word, err);
+
+	if (r < 0)
+		return r;
+	if (*word == '/')
+		return error_set(err, 0, "'%s' is not relative to the "
+				 "workspace", word);
+	rooted = arena_printf(target->plan->arena, "/%s", word);
+	/* A protected name is held as it is written: no ".." to think of. */
+	for (const char *at = strstr(rooted, "/.."); at;
+	     at = strstr(at + 1, "/.."))
+		if (!at[3] || at[3] == '/')
+			return error_set(err, 0, "'%s' leaves the workspace",
+					 word);
+	rooted = path_normalise(target->plan->arena, rooted);
+	if (!rooted[1])
+		return error_set(err, 0, "'%s' is the whole workspace ('mode = "
+				 "ro' does that)", word);
+	protect = arena_push(target->plan->arena,
+			     &target->plan->workspace.protects);
+	protect->path = rooted + 1;
+	protect->origin = value->origin;
+	return 0;
+}
+
+int key_workspace_commit(struct key_target *target, const struct key *key,
+			 const struct key_value *value, struct error *err)
+{
+	static const char *const names[] = { "on-success" };
+	size_t index;
+	int r = key_choice(value->words[0], names, ARRAY_SIZE(names), &index,
+			   err);
+
+	if (r < 0)
+		return r;
+	target->plan->workspace.commit_on_success = true;
+	target->plan->workspace.commit_origin = value->origin;
+	return 0;
+}
+
+/* ---- [mounts] ---------------------------------------------------------------- */
+
+static int parse_mode(const char *word, unsigned *ret_mode, struct error *err)
+{
+	if (text_parse_mode(word, ret_mode) < 0)
+		return error_set(err, 0, "'%s' is not an octal mode of at "
+				 "most 7777", word);
+	return 0;
+}
+
+static int pend_perms(struct key_target *target, const char *word,
+		      struct error *err)
+{
+	if (target->pending.has_perms)
+		return error_set(err, 0, "'perms' twice for the same mount");
+	target->pending.has_perms = true;
+	return parse_mode(word, &target->pending.perms, err);
+}
+
+static int pend_size(struct key_target *target, const char *word,
+		     struct error *err)
+{
+	uint64_t *size = &target->pending.size;
+
+	if (target->pending.has_size)
+		return error_set(err, 0, "'size' twice for the same mount");
+	target->pending.has_size = true;
+	if (text_parse_size(word, size) < 0 || !*size || *size > INT64_MAX)
+		return error_set(err, 0, "'%s' is not a size above 0", word);
+	return 0;
+}
+
+static int pend_layer(struct key_target *target, const char *word,
+		      struct error *err)
+{
+	return key_host_path(target, word,
+			     arena_push(target->plan->arena,
+					&target->pending.layers), err);
+}
+
+static const struct modifier {
+	const char *name;
+	int (*pend)(struct key_target *target, const char *word,
+		    struct error *err);
+} modifiers[] = {
+	{ "perms", pend_perms },
+	{ "size", pend_size },
+	{ "overlay-src", pend_layer },
+};
+
+static int unknown_mount(const char *name, struct error *err)
+{
+	const char *names[ARRAY_SIZE(modifiers) + 64], *nearest;
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(modifiers); i++)
+		names[count++] = modifiers[i].name;
+	for (size_t i = 0; i < op_types_count && count < ARRAY_SIZE(names);
+	     i++)
+		names[count++] = op_types[i].name;
+	error_set(err, 0, "there is no key '%s' in [mounts]", name);
+	nearest = text_nearest(name, names, count);
+	if (nearest)
+		error_remedy(err, "did you mean '%s'?", nearest);
+	return error_result(err);
+}
+
+/* What is pending must have been taken by the key that follows it. */
+static int check_pending(struct key_target *target,
+			 const struct op_type *type, size_t layers,
+			 struct error *err)
+{
+	struct op_pending *pending = &target->pending;
+	const char *left = pending->has_perms ? "perms"
+		: pending->has_size ? "size"
+		: pending->layers.count ? "overlay-src" : NULL;
+
+	if (left)
+		return error_set(err, 0, "'%s' takes no '%s', which %s says",
+				 type->name, left,
+				 origin_text(target->plan->arena,
+					     &target->pending_origin));
+	if (type->allows & TAKES_LAYERS && !layers)
+		return error_set(err, 0, "'%s' requires at least one "
+				 "'overlay-src' before it", type->name);
+	if (type->allows & TAKES_TWO_LAYERS && layers < 2)
+		return error_set(err, 0, "'%s' requires at least two "
+				 "'overlay-src' before it", type->name);
+	return 0;
+}
+
+/* Paths of a profile are absolute and normal, wherever they stand. */
+static int settle_paths(struct key_target *target, struct op *op,
+			struct error *err)
+{
+	int r = key_inside_path(target, op->dest, &op->dest, err);
+
+	if (r >= 0 && op->source)
+		r = key_host_path(target, op->source, &op->source, err);
+	if (r >= 0 && op->upper)
+		r = key_host_path(target, op->upper, &op->upper, err);
+	if (r >= 0 && op->work)
+		r = key_host_path(target, op->work, &op->work, err);
+	return r;
+}
+
+static int add_mount(struct key_target *target, const struct op_type *type,
+		     const struct key_value *value, struct error *err)
+{
+	static const struct op_numbers numbers = { key_fd, parse_mode };
+	size_t arity = op_type_arity(type);
+	struct op *op;
+	int r;
+
+	if (value->count == arity + 1 &&
+	    strcmp(value->words[arity], "optional") != 0)
+		return error_set(err, 0, "'%s' is not 'optional'",
+				 value->words[arity]);
+	if (value->count != arity && value->count != arity + 1)
+		return error_set(err, 0, "'%s' takes %zu word%s, not %zu "
+				 "(quote words with blanks)", type->name,
+				 arity, arity == 1 ? "" : "s", value->count);
+	r = op_words_add(target->plan, type, value->words, &numbers,
+			 &target->pending, value->origin, &op, err);
+	if (r < 0)
+		return r;
+	if (value->count > arity)
+		op->flags |= OP_OPTIONAL;
+	r = check_pending(target, type, op->lowers.count, err);
+	if (r < 0)
+		return r;
+	return settle_paths(target, op, err);
+}
+
+int key_mount(struct key_target *target, const struct key *key,
+	      const struct key_value *value, struct error *err)
+{
+	const struct op_type *type = op_type_find(value->name);
+
+	if (type)
+		return add_mount(target, type, value, err);
+	for (size_t i = 0; i < ARRAY_SIZE(modifiers); i++) {
+		if (strcmp(modifiers[i].name, value->name) != 0)
+			continue;
+		if (value->count != 1)
+			return error_set(err, 0, "'%s' takes one word",
+					 value->name);
+		target->pending_origin = value->origin;
+		return modifiers[i].pend(target, value->words[0], err);
+	}
+	return unknown_mount(value->name, err);
+}

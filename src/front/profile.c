@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Three passes: read every file into one list of settings, included files
+ * before the file that includes them; let --set replace settings in it; apply
+ * what is left through the rows of keys.c.
+ *
+ * Within a file a key that does not repeat stands once.  A file's key takes
+ * the place of the same key of the files it includes.
+ */
+#include "front/profile.h"
+
+#include "front/ini.h"
+#include "front/keys.h"
+#include "front/profile_file.h"
+
+#include <limits.h>
+#include <string.h>
+
+struct setting {
+	const struct key *key;
+	const char *name, *text;
+	const char *directory;   /* of its file */
+	struct origin origin;
+	const char *option;      /* --set or a shorthand: how it was spelt */
+	size_t file;             /* number of the file, from 1; 0: none */
+	bool is_literal;
+	bool is_replaced;
+};
+
+/* Where a name that must not be doubled was seen last. */
+struct seen {
+	const struct key *key;
+	const char *name;
+	size_t setting;          /* index + 1; 0: the slot is free */
+};
+
+struct loading {
+	struct plan *plan;
+	struct arena *arena;
+	LIST_OF(struct setting) settings;
+	struct seen *seen;       /* open addressing */
+	size_t seen_count, seen_size;
+	LIST_OF(struct file_id) files; /* read so far */
+	const char *directory;         /* of the first of them */
+};
+
+/* A file being read, below the one that includes it. */
+struct file {
+	struct loading *loading;
+	const struct file *includer;
+	struct profile_text text;
+	size_t number;
+	LIST_OF(struct setting) settings;
+};
+
+/* ---- doubled keys ---------------------------------------------------------------- */
+
+static struct seen *seen_slot(struct seen *table, size_t size,
+			      const struct key *key, const char *name)
+{
+	uint64_t hash = 14695981039346656037ULL ^ (uint64_t)(key - keys);
+
+	for (const char *at = name; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 1099511628211ULL;
+	for (;; hash++) {
+		struct seen *slot = &table[hash & (size - 1)];
+
+		if (!slot->setting ||
+		    (slot->key == key && !strcmp(slot->name, name)))
+			return slot;
+	}
+}
+
+static struct seen *seen_find(struct loading *loading, const struct key *key,
+			      const char *name)
+{
+	if (loading->seen_count * 2 >= loading->seen_size) {
+		size_t size = loading->seen_size ? loading->seen_size * 2 : 64;
+		struct seen *table =
+			arena_alloc(loading->arena, size * sizeof(*table));
+
+		for (size_t i = 0; i < loading->seen_size; i++)
+			if (loading->seen[i].setting)
+				*seen_slot(table, size, loading->seen[i].key,
+					   loading->seen[i].name) =
+					loading->seen[i];
+		loading->seen = table;
+		loading->seen_size = size;
+	}
+	return seen_slot(loading->seen, loading->seen_size, key, name);
+}
+
+static int doubled(const struct loading *loading, const struct setting *again,
+		   const struct setting *first, struct error *err)
+{
+	const char *where = origin_text(loading->arena, &again->origin);
+
+	return error_set(err, 0, "%s: '%s' in [%s] was given before, in line "
+			 "%u", where, again->name, again->key->section,
+			 first->origin.number);
+}
+
+/* Add @setting; it takes the place of an earlier one of the same name. */
+static int add_setting(struct loading *loading, const struct setting *setting,
+		       struct error *err)
+{
+	struct seen *seen;
+
+	if (!(setting->key->flags & KEY_REPEATS)) {
+		seen = seen_find(loading, setting->key, setting->name);
+		if (seen->setting) {
+			struct setting *earlier =
+				&loading->settings.at[seen->setting - 1];
+
+			if (earlier->file && earlier->file == setting->file)
+				return doubled(loading, setting, earlier, err);
+			earlier->is_replaced = true;
+		} else {
+			loading->seen_count++;
+		}
+		seen->key = setting->key;
+		seen->name = setting->name;
+		seen->setting = loading->settings.count + 1;
+	}
+	*arena_push(loading->arena, &loading->settings) = *setting;
+	return 0;
+}
+
+/* ---- files ------------------------------------------------------------------------- */
+
+static int take_key(void *user, unsigned line, const char *section,
+		    const char *name, const char *value, struct error *err)
+{
+	struct file *file = user;
+	struct arena *arena = file->loading->arena;
+	struct setting setting = {
+		.directory = file->text.directory,
+		.file = file->number,
+		.origin = { ORIGIN_FILE, line, file->text.path },
+	};
+	int r = keys_find(section, name, &setting.key, err);
+
+	if (r < 0) {
+		error_wrap(err, "%s:%u", file->text.path, line);
+		error_reason(err, "profile");
+		return r;
+	}
+	setting.name = setting.key->flags & KEY_ANY_NAME
+		? arena_strdup(arena, name) : setting.key->name;
+	setting.text = arena_strdup(arena, value);
+	*arena_push(arena, &file->settings) = setting;
+	return 0;
+}
+
+static bool is_same_file(const struct file_id *a, const struct file_id *b)
+{
+	return a->device == b->device && a->inode == b->inode;
+}
+
+static int check_cycle(const struct file *file, struct error *err)
+{
+	enum { DEPTH_MOST = 32 };
+	unsigned depth = 0;
+
+	for (const struct file *above = file->includer; above;
+	     above = above->includer) {
+		if (is_same_file(&above->text.chain.at[0],
+				 &file->text.chain.at[0]))
+			return error_set(err, ELOOP, "'%s' includes itself",
+					 file->text.path);
+		if (++depth > DEPTH_MOST)
+			return error_set(err, ELOOP, "more than %d profiles "
+					 "include each other", DEPTH_MOST);
+	}
+	return 0;
+}
+
+static int read_file(struct loading *loading, const char *path,
+		     const struct file *includer, struct error *err);
+
+static int read_include(struct file *file, const struct setting *include,
+			struct error *err)
+{
+	struct variables variables = {
+		.arena = file->loading->arena,
+		.profile_dir = file->text.directory,
+	};
+	struct value_words words;
+	int r = value_split(&variables, include->text, &words, err);
+
+	if (r >= 0 && words.count != 1)
+		r = error_set(err, 0, "'include' takes one word: PATH (quote "
+			      "words with blanks)");
+	if (r >= 0 && !*words.at[0])
+		r = error_set(err, 0, "the path is empty");
+	if (r >= 0)
+		r = read_file(file->loading,
+			      path_join(file->loading->arena,
+					file->text.directory, words.at[0]),
+			      file, err);
+	if (r < 0)
+		error_wrap(err, "%s: include",
+			   origin_text(file->loading->arena,
+				       &include->origin));
+	return r;
+}
+
+static void note_profile(struct plan *plan, const struct profile_text *text)
+{
+	struct profile_file *profile = arena_push(plan->arena,
+						  &plan->profiles);
+
+	profile->path = text->path;
+	profile->chain.at = text->chain.at;
+	profile->chain.count = text->chain.count;
+	profile->chain.cap = text->chain.cap;
+}
+
+static int read_file(struct loading *loading, const char *path,
+		     const struct file *includer, struct error *err)
+{
+	struct file file = { .loading = loading, .includer = includer };
+	int r = profile_file_read(loading->arena, path, &file.text, err);
+
+	if (r < 0)
+		return r;
+	r = check_cycle(&file, err);
+	if (r < 0)
+		return r;
+	/* What two files include is read once. */
+	for (size_t i = 0; i < loading->files.count; i++)
+		if (is_same_file(&loading->files.at[i],
+				 &file.text.chain.at[0]))
+			return 0;
+	if (!includer)
+		loading->directory = file.text.directory;
+	*arena_push(loading->arena, &loading->files) = file.text.chain.at[0];
+	file.number = loading->files.count;
+	note_profile(loading->plan, &file.text);
+	r = ini_text_read(path, file.text.text, file.text.size, take_key,
+			  &file, err);
+	for (size_t i = 0; r >= 0 && i < file.settings.count; i++)
+		if (file.settings.at[i].key->flags & KEY_IN_FILE)
+			r = read_include(&file, &file.settings.at[i], err);
+	for (size_t i = 0; r >= 0 && i < file.settings.count; i++)
+		r = add_setting(loading, &file.settings.at[i], err);
+	return r;
+}
+
+/* ---- --set ------------------------------------------------------------------------- */
+
+static bool is_of_file(const struct setting *setting)
+{
+	return setting->origin.kind == ORIGIN_FILE;
+}
+
+static int add_set(struct loading *loading, const struct profile_set *set,
+		   struct error *err)
+{
+	struct setting setting = {
+		.text = set->text,
+		.directory = loading->directory,
+		.origin = {
+			ORIGIN_SET, set->argument,
+			arena_printf(loading->arena, "%s.%s", set->section,
+				     set->name),
+		},
+		.option = set->option,
+		.is_literal = set->is_literal,
+	};
+	int r = keys_find(set->section, set->name, &setting.key, err);
+
+	if (r < 0)
+		return error_wrap(err, "%s", set->option);
+	setting.name = set->name;
+	if (setting.key->flags & KEY_IN_FILE)
+		return error_set(err, 0, "%s: only a file can hold '%s'",
+				 set->option, set->name);
+	if (loading->plan->rules != PLAN_RULES_PROFILE &&
+	    !(setting.key->flags & KEY_BARE)) {
+		error_set(err, 0, "%s needs a profile", set->option);
+		error_remedy(err, "name one with --profile");
+		return error_result(err);
+	}
+	for (size_t i = 0; i < loading->settings.count; i++) {
+		struct setting *earlier = &loading->settings.at[i];
+
+		if (setting.key->flags & KEY_REPEATS && is_of_file(earlier) &&
+		    earlier->key == setting.key &&
+		    !strcmp(earlier->name, setting.name))
+			earlier->is_replaced = true;
+	}
+	return add_setting(loading, &setting, err);
+}
+
+/* ---- applying ---------------------------------------------------------------------- */
+
+static int split_value(struct key_target *target,
+		       const struct setting *setting,
+		       struct value_words *ret_words, struct error *err)
+{
+	struct value_words words = { NULL };
+	const char *text = setting->text;
+	int r;
+
+	if (!setting->is_literal && !(setting->key->flags & KEY_TEXT))
+		return value_split(target->variables, text, ret_words, err);
+	if (!setting->is_literal) {
+		r = value_text(target->variables, text, &text, err);
+		if (r < 0)
+			return r;
+	}
+	*arena_push(target->plan->arena, &words) = text;
+	*ret_words = words;
+	return 0;
+}
+
+static int check_count(const struct key *key, size_t count,
+		       struct error *err)
+{
+	if (count < key->least)
+		return error_set(err, 0, "the value is missing (%s)",
+				 key->operands);
+	if (count > key->most)
+		return error_set(err, 0, "%zu words where it takes %s (quote "
+				 "words with blanks)", count, key->operands);
+	return 0;
+}
+
+static int apply_setting(struct key_target *target,
+			 const struct setting *setting, struct error *err)
+{
+	const struct key *key = setting->key;
+	struct value_words words;
+	int r;
+
+	target->variables->profile_dir = setting->directory;
+	r = split_value(target, setting, &words, err);
+	if (r >= 0)
+		r = check_count(key, words.count, err);
+	if (r >= 0) {
+		struct key_value value = {
+			.name = setting->name,
+			.words = words.at,
+			.count = words.count,
+			.origin = setting->origin,
+		};
+
+		r = key->apply(target, key, &value, err);
+	}
+	if (r >= 0)
+		return 0;
+	if (setting->option)
+		error_wrap(err, "%s %s.%s", setting->option, key->section,
+			   setting->name);
+	else
+		error_wrap(err, "%s: %s",
+			   origin_text(target->plan->arena, &setting->origin),
+			   setting->name);
+	error_reason(err, "profile");
+	return error_result(err);
+}
+
+static int apply_all(struct loading *loading, struct error *err)
+{
+	struct variables variables = { .arena = loading->arena };
+	struct key_target target = {
+		.plan = loading->plan,
+		.variables = &variables,
+	};
+
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < loading->settings.count; i++) {
+			const struct setting *setting =
+				&loading->settings.at[i];
+			bool is_first = setting->key->flags & KEY_FIRST;
+			int r;
+
+			if (setting->is_replaced || is_first == (pass == 1))
+				continue;
+			r = apply_setting(&target, setting, err);
+			if (r < 0)
+				return r;
+		}
+	}
+	return keys_finish(&target, err);
+}
+
+int profile_apply(struct plan *plan, const char *name,
+		  const struct profile_set *sets, size_t count,
+		  struct error *err)
+{
+	struct loading loading = {
+		.plan = plan,
+		.arena = plan->arena,
+		.directory = ".",
+	};
+	const char *path;
+	int r;
+
+	if (name) {
+		r = profile_file_find(plan->arena, name, &path, err);
+		if (r >= 0)
+			r = read_file(&loading, path, NULL, err);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < count; i++) {
+		r = add_set(&loading, &sets[i], err);
+		if (r < 0) {
+			error_reason(err, "profile");
+			return r;
+		}
+	}
+	return apply_all(&loading, err);
+}

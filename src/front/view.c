@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A path is walked component by component.  The last operation at or above a
+ * component decides what is there; where it shows a host directory, the host
+ * is asked about that one name.
+ */
+#include "front/view.h"
+
+#include "base/text.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { LINKS_MOST = 40 };
+
+/* Where a name leads. */
+enum step_kind { STEP_ON, STEP_LINK, STEP_END };
+
+struct walk {
+	const struct plan *plan;
+	struct view view;
+	char target[PATH_MAX];  /* of a link */
+};
+
+/* The operation that decides what is at @path, or NULL. */
+static const struct op *deciding_op(const struct plan *plan, const char *path)
+{
+	for (size_t i = plan->ops.count; i-- > 0;) {
+		const struct op *op = &plan->ops.at[i];
+
+		if (!path_is_below(path, op_place(op)))
+			continue;
+		switch (op->kind) {
+		case OP_BIND:
+		case OP_BIND_FD:
+		case OP_OVERLAY:
+		case OP_TMP_OVERLAY:
+		case OP_RO_OVERLAY:
+		case OP_PROC:
+		case OP_DEV:
+		case OP_TMPFS:
+		case OP_MQUEUE:
+		case OP_BIND_DATA:
+		case OP_HIDE:
+			return op;
+		case OP_DIR:
+		case OP_FILE:
+		case OP_SYMLINK:
+			/* These decide their own name, and nothing below. */
+			if (!strcmp(path, op_place(op)))
+				return op;
+			break;
+		case OP_REMOUNT_RO:
+		case OP_CHMOD:
+		case OP_PROTECT:
+		case OP_COUNT:
+			break;
+		}
+	}
+	return NULL;
+}
+
+/* Does the set-up make a directory at @path, to mount something below it? */
+static bool leads_to_a_mount(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->ops.count; i++)
+		if (path_is_below(op_place(&plan->ops.at[i]), path))
+			return true;
+	return false;
+}
+
+static enum step_kind end(struct walk *walk, enum view_kind kind, int code)
+{
+	walk->view.kind = kind;
+	walk->view.code = code;
+	return STEP_END;
+}
+
+static enum step_kind made_or(struct walk *walk, const char *path,
+			      enum view_kind otherwise)
+{
+	if (!leads_to_a_mount(walk->plan, path))
+		return end(walk, otherwise, 0);
+	walk->view.kind = VIEW_MADE;
+	return STEP_ON;
+}
+
+/* Ask the host for @path as it is seen through @top, which is on @place. */
+static int look_below(struct walk *walk, const char *top, const char *place,
+		      const char *path)
+{
+	const char *rest = path + (place[1] ? strlen(place) : 0);
+	const char *host = *rest && rest[1]
+		? path_join(walk->plan->arena, top,
+			    rest + (*rest == '/')) : top;
+
+	if (lstat(host, &walk->view.info) < 0)
+		return -errno;
+	walk->view.host = host;
+	return 0;
+}
+
+static int look_in_layers(struct walk *walk, const struct op *op,
+			  const char *path)
+{
+	int r = -ENOENT;
+
+	if (op->upper)
+		r = look_below(walk, op->upper, op_place(op), path);
+	for (size_t i = op->lowers.count; r == -ENOENT && i-- > 0;)
+		r = look_below(walk, op->lowers.at[i], op_place(op), path);
+	return r;
+}
+
+static enum step_kind look_at_host(struct walk *walk, const struct op *op,
+				   const char *path)
+{
+	ssize_t length;
+	int r;
+
+	if (op->kind == OP_BIND)
+		r = look_below(walk, op->source, op_place(op), path);
+	else
+		r = look_in_layers(walk, op, path);
+	if (r == -ENOENT)
+		return made_or(walk, path, VIEW_MISSING);
+	if (r < 0)
+		return end(walk, VIEW_LOST, -r);
+	walk->view.kind = VIEW_THERE;
+	if (!S_ISLNK(walk->view.info.st_mode))
+		return STEP_ON;
+	/* What a source itself links to is what is mounted. */
+	if (!strcmp(path, op_place(op)))
+		return stat(walk->view.host, &walk->view.info) < 0
+			? end(walk, VIEW_LOST, errno) : STEP_ON;
+	length = readlink(walk->view.host, walk->target,
+			  sizeof(walk->target) - 1);
+	if (length < 0)
+		return end(walk, VIEW_LOST, errno);
+	walk->target[length] = '\0';
+	return STEP_LINK;
+}
+
+static enum step_kind look(struct walk *walk, const char *path)
+{
+	const struct op *op = deciding_op(walk->plan, path);
+
+	walk->view.op = op;
+	walk->view.host = NULL;
+	if (!op)
+		return made_or(walk, path, VIEW_MISSING);
+	switch (op->kind) {
+	case OP_BIND:
+	case OP_OVERLAY:
+	case OP_TMP_OVERLAY:
+	case OP_RO_OVERLAY:
+		return look_at_host(walk, op, path);
+	case OP_TMPFS:
+		if (!strcmp(path, op_place(op))) {
+			walk->view.kind = VIEW_MADE;
+			return STEP_ON;
+		}
+		return made_or(walk, path, op->role == ROLE_MASK
+			       ? VIEW_HIDDEN : VIEW_MISSING);
+	case OP_HIDE:
+		return made_or(walk, path, VIEW_HIDDEN);
+	case OP_DIR:
+		walk->view.kind = VIEW_MADE;
+		return STEP_ON;
+	case OP_SYMLINK:
+		if (strlen(op->target) >= sizeof(walk->target))
+			return end(walk, VIEW_LOST, ENAMETOOLONG);
+		memcpy(walk->target, op->target, strlen(op->target) + 1);
+		return STEP_LINK;
+	case OP_BIND_FD:
+	case OP_PROC:
+	case OP_DEV:
+	case OP_MQUEUE:
+	case OP_FILE:
+	case OP_BIND_DATA:
+	case OP_REMOUNT_RO:
+	case OP_CHMOD:
+	case OP_PROTECT:
+	case OP_COUNT:
+		break;
+	}
+	return end(walk, VIEW_UNKNOWN, 0);
+}
+
+/* @done without its last component. */
+static char *parent_of(struct arena *arena, const char *done)
+{
+	const char *slash = strrchr(done, '/');
+
+	if (slash == done || !slash)
+		return arena_strdup(arena, "/");
+	return arena_strndup(arena, done, (size_t)(slash - done));
+}
+
+struct view view_look(const struct plan *plan, const char *path)
+{
+	struct arena *arena = plan->arena;
+	struct walk walk = { .plan = plan };
+	const char *done = "/", *rest = path;
+	int links = 0;
+
+	if (look(&walk, done) == STEP_END)
+		rest = "";
+	while (*(rest += strspn(rest, "/"))) {
+		size_t length = strcspn(rest, "/");
+		char *name = arena_strndup(arena, rest, length);
+		const char *next;
+		enum step_kind step;
+
+		rest += length;
+		if (!strcmp(name, "."))
+			continue;
+		if (!strcmp(name, "..")) {
+			done = parent_of(arena, done);
+			look(&walk, done);
+			continue;
+		}
+		next = path_join(arena, done, name);
+		walk.view.path = next;
+		if (walk.view.kind == VIEW_THERE &&
+		    !S_ISDIR(walk.view.info.st_mode)) {
+			end(&walk, VIEW_MISSING, 0);
+			return walk.view;
+		}
+		step = look(&walk, next);
+		if (step == STEP_END)
+			return walk.view;
+		if (step == STEP_ON) {
+			done = next;
+			continue;
+		}
+		if (++links > LINKS_MOST) {
+			end(&walk, VIEW_LOST, ELOOP);
+			return walk.view;
+		}
+		if (*walk.target == '/')
+			done = "/";
+		rest = path_join(arena, *walk.target ? walk.target : ".", rest
+				 + strspn(rest, "/"));
+		if (*walk.target != '/')
+			look(&walk, done);
+		else
+			look(&walk, "/");
+	}
+	walk.view.path = done;
+	return walk.view;
+}
