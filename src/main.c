@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Picks the language by the name it was called under, has the command line
+ * read, and runs, explains or checks the plan.  Only here anything is printed
+ * and only here the process exits.
+ */
+#include "base/mem.h"
+#include "base/text.h"
+#include "engine/engine.h"
+#include "front/bwrap_args.h"
+#include "front/front.h"
+#include "front/keys.h"
+#include "print/print.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+enum { STATUS_BWRAP_FAILURE = 1 };
+
+static bool is_bwrap;
+
+/* ---- output ----------------------------------------------------------------- */
+
+/* All of @text, or as much as can be written. */
+static int write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t written = write(fd, text, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		text += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+static const char *prefix(void)
+{
+	return is_bwrap ? "bwrap" : "sbx-launch";
+}
+
+static void print_line(struct arena *arena, const char *level,
+		       const char *text)
+{
+	struct text_buf line = { .arena = arena };
+
+	text_addf(&line, "%s%s: %s\n", level, prefix(),
+		  text_printable(arena, text));
+	/* Nothing can be said about a stderr that does not take it. */
+	write_all(STDERR_FILENO, line.at, line.count);
+}
+
+static void print_warnings(const struct parse *parse)
+{
+	for (size_t i = 0; i < parse->warnings.count; i++)
+		print_line(parse->arena,
+			   parse->warnings.at[i].has_level ? "<4>" : "",
+			   parse->warnings.at[i].text);
+}
+
+/* The cause, and below it what can be done; bubblewrap has one line only. */
+static int print_error(struct arena *arena, const struct plan *plan,
+		       const struct error *err)
+{
+	const char *level = plan && plan->bwrap.level_prefix ? "<3>" : "";
+
+	print_line(arena, level, err->code
+		   ? arena_printf(arena, "%s: %s", err->text,
+				  strerrordesc_np(err->code)) : err->text);
+	if (*err->remedy && !is_bwrap)
+		print_line(arena, level, err->remedy);
+	if (is_bwrap)
+		return STATUS_BWRAP_FAILURE;
+	return err->status ? err->status : ERROR_STATUS_LAUNCHER;
+}
+
+static int print_text_out(int fd, const char *text, size_t size)
+{
+	struct error err = { 0 };
+	auto_arena struct arena *arena = arena_new();
+	int r = write_all(fd, text, size);
+
+	if (r >= 0)
+		return 0;
+	error_set(&err, -r, "cannot write to %s",
+		  fd == STDOUT_FILENO ? "stdout" : "stderr");
+	return print_error(arena, NULL, &err);
+}
+
+_Noreturn static void out_of_memory(void)
+{
+	static const char as_bwrap[] = "Out of memory\n";
+	static const char as_native[] = "sbx-launch: out of memory\n";
+
+	if (is_bwrap)
+		write_all(STDERR_FILENO, as_bwrap, sizeof(as_bwrap) - 1);
+	else
+		write_all(STDERR_FILENO, as_native, sizeof(as_native) - 1);
+	_exit(is_bwrap ? STATUS_BWRAP_FAILURE : ERROR_STATUS_LAUNCHER);
+}
+
+/* ---- actions that run nothing ---------------------------------------------------- */
+
+static int print_version(struct arena *arena)
+{
+	struct text_buf text = { .arena = arena };
+
+	if (is_bwrap)
+		bwrap_version(&text);
+	else
+		text_addf(&text, "sbx-launch %s\n", SBX_VERSION);
+	return print_text_out(STDOUT_FILENO, text.at, text.count);
+}
+
+/* One line a feature: a program looks for the line that it needs. */
+static int print_features(struct arena *arena, const struct parse *parse)
+{
+	struct text_buf text = { .arena = arena };
+
+	text_addf(&text, "version %s\nbubblewrap %s\n", SBX_VERSION,
+		  BWRAP_VERSION);
+	for (size_t t = 0; t < parse->tables_count; t++)
+		for (size_t i = 0; i < parse->tables[t].count; i++)
+			text_addf(&text, "option %s\n",
+				  parse->tables[t].rows[i].name);
+	for (size_t i = 0; i < keys_count; i++)
+		if (keys[i].name)
+			text_addf(&text, "key %s.%s\n", keys[i].section,
+				  keys[i].name);
+	for (size_t i = 0; i < op_types_count; i++)
+		text_addf(&text, "key mounts.%s\n", op_types[i].name);
+	return print_text_out(STDOUT_FILENO, text.at, text.count);
+}
+
+static int print_plan(struct arena *arena, const struct plan *plan,
+		      enum explain_format format)
+{
+	static const print_fn printers[] = {
+		[EXPLAIN_TEXT] = print_text,
+		[EXPLAIN_JSON] = print_json,
+		[EXPLAIN_BWRAP] = print_bwrap,
+	};
+	struct text_buf text = { .arena = arena };
+	struct error err = { 0 };
+	print_fn printer = printers[format];
+
+	if (format == EXPLAIN_TEXT && isatty(STDOUT_FILENO) &&
+	    !getenv("NO_COLOR"))
+		printer = print_text_in_colour;
+	if (printer(plan, &text, &err) < 0)
+		return print_error(arena, plan, &err);
+	return print_text_out(STDOUT_FILENO, text.at, text.count);
+}
+
+static int print_check(struct arena *arena, const struct plan *plan,
+		       enum check_format format, const struct error *err)
+{
+	struct text_buf text = { .arena = arena };
+
+	if (format == CHECK_TEXT && *err->text)
+		return print_error(arena, plan, err);
+	if (format == CHECK_TEXT)
+		return print_text_out(STDOUT_FILENO, "ok\n", 3);
+	text_addf(&text, "{\"ok\":%s,\"reason\":",
+		  *err->text ? "false" : "true");
+	if (*err->text)
+		text_add_json(&text, *err->reason ? err->reason : "other");
+	else
+		text_add(&text, "null");
+	text_add(&text, ",\"message\":");
+	text_add_json(&text, err->text);
+	text_add(&text, "}\n");
+	print_text_out(STDOUT_FILENO, text.at, text.count);
+	return *err->text ? ERROR_STATUS_LAUNCHER : 0;
+}
+
+/* ---- running ----------------------------------------------------------------------- */
+
+/* End as what ran was ended, for a caller that looks at it with wait(2). */
+static void die_by(int number)
+{
+	sigset_t set;
+
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static int run(struct arena *arena, const struct front *front)
+{
+	const struct native_options *native = &front->native;
+	const struct plan *plan = front->parse.plan;
+	const struct engine_options options = {
+		.is_bwrap = is_bwrap,
+		.is_check = native->check != CHECK_NO,
+		.log_fd = native->log_fd >= 0 ? native->log_fd
+			: native->is_verbose ? STDERR_FILENO : -EBADF,
+		.profile = native->profile,
+	};
+	struct engine_outcome outcome = { 0 };
+	struct error err = { 0 };
+	int r = engine_run(plan, &options, &outcome, &err);
+
+	if (options.is_check)
+		return print_check(arena, plan, native->check, &err);
+	if (r < 0)
+		return print_error(arena, plan, &err);
+	if (outcome.end_by_signal)
+		die_by(outcome.end_by_signal);
+	return outcome.status;
+}
+
+static int act(struct arena *arena, struct front *front, const char *argv0)
+{
+	const char *help;
+
+	switch (front->parse.action) {
+	case PARSE_VERSION:
+		return print_version(arena);
+	case PARSE_FEATURES:
+		return print_features(arena, &front->parse);
+	case PARSE_HELP:
+		help = front_help(front, argv0);
+		return print_text_out(STDOUT_FILENO, help, strlen(help));
+	case PARSE_USAGE:
+		help = front_help(front, argv0);
+		print_text_out(STDERR_FILENO, help, strlen(help));
+		return is_bwrap ? STATUS_BWRAP_FAILURE : ERROR_STATUS_LAUNCHER;
+	case PARSE_RUN:
+		break;
+	}
+	if (front->native.explain != EXPLAIN_NO)
+		return print_plan(arena, front->parse.plan,
+				  front->native.explain);
+	return run(arena, front);
+}
+
+/*
+ * bubblewrap's language under its own name, and under the name that a
+ * sandboxed program finds its launcher by.
+ */
+static bool is_called_bwrap(const char *argv0)
+{
+	const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
+
+	return argv0 && (!strcmp(slash ? slash + 1 : argv0, "bwrap") ||
+			 !strcmp(argv0, "/proc/self/exe"));
+}
+
+/* Rights that the caller does not have are nothing to build a sandbox on. */
+static int refuse_setuid(struct error *err)
+{
+	if (geteuid() == getuid() && getegid() == getgid())
+		return 0;
+	if (is_bwrap)
+		return error_set(err, 0, "Unexpected setuid user %u, should "
+				 "be 0", geteuid());
+	error_set(err, 0, "this program must not be setuid or setgid");
+	error_remedy(err, "chmod ug-s %s", (const char *)getauxval(AT_EXECFN));
+	return error_result(err);
+}
+
+int main(int argc, char **argv)
+{
+	auto_arena struct arena *arena = NULL;
+	struct error err = { 0 };
+	struct front front = { 0 };
+	int r;
+
+	is_bwrap = is_called_bwrap(argv[0]);
+	mem_set_oom_handler(out_of_memory);
+	arena = arena_new();
+	r = refuse_setuid(&err);
+	if (r >= 0)
+		r = front_read(&front, arena, argc, (const char *const *)argv,
+			       is_bwrap, &err);
+	if (front.parse.arena)
+		print_warnings(&front.parse);
+	if (r < 0)
+		return print_error(arena, front.parse.plan, &err);
+	return act(arena, &front, argv[0]);
+}
