@@ -20,6 +20,12 @@ struct engine_outcome {
 	 * HUP or QUIT that reached the monitor).
 	 */
 	int end_by_signal;
+	/*
+	 * The run is over as @status says, but a record could not be written
+	 * or something not be removed: to be told to the user.
+	 */
+	bool has_warning;
+	struct error warning;
 };
 
 struct engine_options {
@@ -40,6 +46,14 @@ struct engine_options {
  */
 int engine_run(const struct plan *plan, const struct engine_options *options,
 	       struct engine_outcome *ret_outcome, struct error *err);
+
+/*
+ * Record a launch that was refused before engine_run() could be called, as far
+ * as @plan, filled up to then, says where.
+ */
+void engine_refused(const struct plan *plan,
+		    const struct engine_options *options,
+		    const struct error *cause);
 
 /* The stages in order, for --explain and --verbose; NULL behind the last. */
 const char *engine_stage_name(size_t index);

@@ -91,6 +91,11 @@ int init_begin(struct run *run, struct error *err)
 
 	close(run->monitor_socket);
 	run->monitor_socket = -EBADF;
+	/* Their readers wait for the monitor to close them. */
+	if (run->plan->bwrap.info_fd >= 0)
+		close(run->plan->bwrap.info_fd);
+	if (run->plan->bwrap.json_status_fd >= 0)
+		close(run->plan->bwrap.json_status_fd);
 	run->children_fd = -EBADF;
 	init_keep(run, run->child_socket);
 	if (run_dies_with_monitor(run)) {

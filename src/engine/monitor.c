@@ -26,7 +26,7 @@
  * the monitor then ends by that signal with the payload, at the latest after
  * half a second, and with --die-with-parent when everything inside is dead.
  */
-#include "engine/run.h"
+#include "engine/report.h"
 
 #include "sys/proc.h"
 
@@ -85,6 +85,7 @@ struct monitor {
 	bool was_told_to_end;  /* time-out or an ending signal was passed on */
 	bool timed_out, caller_gone, setup_hung, unkillable;
 	int end_signal;        /* the first that asked for the end */
+	bool has_warning;      /* with @warning */
 	bool started;          /* MESSAGE_PAYLOAD has come */
 	bool failed;           /* @error has come */
 	bool payload_ended;    /* with @wait_status */
@@ -92,6 +93,7 @@ struct monitor {
 	int wait_status;
 	struct rusage usage;
 	struct error error;
+	struct error warning;
 };
 
 /* Signals that are passed on. */
@@ -265,6 +267,8 @@ static int monitor_on_message(struct monitor *monitor,
 	case MESSAGE_PAYLOAD:
 		monitor->started = true;
 		run->payload = sender;
+		monitor->has_warning |=
+			report_started(run, &monitor->warning) < 0;
 		break;
 	case MESSAGE_EXITED:
 		monitor->payload_ended = true;
@@ -537,6 +541,9 @@ static int monitor_start(struct monitor *monitor, struct error *err)
 		if (r < 0)
 			return r;
 	}
+	r = report_bwrap_child(run, err);
+	if (r < 0)
+		return r;
 	if (run->plan->bwrap.userns_block_fd < 0)
 		return monitor_release(monitor, err);
 	monitor->watches[WATCH_HOLD].fd = run->plan->bwrap.userns_block_fd;
@@ -651,7 +658,7 @@ static int monitor_outcome(const struct monitor *monitor,
 			   struct engine_outcome *ret_outcome,
 			   struct error *err)
 {
-	struct engine_outcome outcome = { 0 };
+	int status;
 
 	if (monitor->failed) {
 		*err = monitor->error;
@@ -665,21 +672,39 @@ static int monitor_outcome(const struct monitor *monitor,
 		return error_result(err);
 	}
 	if (monitor->timed_out)
-		outcome.status = ERROR_STATUS_TIMEOUT;
+		status = ERROR_STATUS_TIMEOUT;
 	else if (monitor->caller_gone)
-		outcome.status = 128 + SIGKILL;
+		status = 128 + SIGKILL;
 	else if (monitor->end_signal && !monitor->is_profile)
-		outcome.status = 128 + monitor->end_signal;
+		status = 128 + monitor->end_signal;
 	else if (monitor->started || monitor->payload_ended)
-		outcome.status = monitor_status_of(monitor->wait_status);
+		status = monitor_status_of(monitor->wait_status);
 	else if (monitor->end_signal)
-		outcome.status = 128 + monitor->end_signal;
+		status = 128 + monitor->end_signal;
 	else
 		return monitor_fail_setup(monitor, err);
+	ret_outcome->status = status;
 	if (!monitor->is_profile && !monitor->timed_out)
-		outcome.end_by_signal = monitor->end_signal;
-	*ret_outcome = outcome;
+		ret_outcome->end_by_signal = monitor->end_signal;
 	return 0;
+}
+
+static void monitor_report(struct monitor *monitor, const struct error *cause,
+			   int status)
+{
+	const struct report_end end = {
+		.error = cause,
+		.status = cause ? report_exit_status(monitor->run, cause) :
+				  status,
+		.ran = monitor->started || monitor->payload_ended,
+		.wait_status = monitor->wait_status,
+		.usage = monitor->usage,
+		.timed_out = monitor->timed_out,
+		.caller_gone = monitor->caller_gone,
+	};
+
+	monitor->has_warning |=
+		report_ended(monitor->run, &end, &monitor->warning) < 0;
 }
 
 int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
@@ -690,6 +715,7 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 		.is_profile = run->plan->rules == PLAN_RULES_PROFILE,
 		.has_init = run_has_init(run),
 	};
+	struct engine_outcome outcome = { 0 };
 	int r;
 
 	r = monitor_start(&monitor, err);
@@ -698,8 +724,14 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 	if (r < 0)
 		monitor_abandon(&monitor);
 	else
-		r = monitor_outcome(&monitor, ret_outcome, err);
+		r = monitor_outcome(&monitor, &outcome, err);
+	monitor_report(&monitor, r < 0 ? err : NULL, outcome.status);
 	mem_close_fd(&monitor.watches[WATCH_SIGNALS].fd);
 	mem_close_fd(&monitor.watches[WATCH_TIMER].fd);
-	return r;
+	if (r < 0)
+		return r;
+	outcome.has_warning = monitor.has_warning;
+	outcome.warning = monitor.warning;
+	*ret_outcome = outcome;
+	return 0;
 }

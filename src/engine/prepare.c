@@ -10,7 +10,7 @@
  * The first call here is getppid(): the caller may die at any moment, and
  * a pidfd of it can be trusted only if it is our parent still once it is open.
  */
-#include "engine/run.h"
+#include "engine/report.h"
 
 #include "sys/proc.h"
 
@@ -177,6 +177,9 @@ int prepare_run(struct run *run, struct error *err)
 	prepare_signals(run);
 	prepare_umask(run);
 	r = prepare_stdio(run, err);
+	if (r < 0)
+		return r;
+	r = report_open(run, err);
 	if (r < 0)
 		return r;
 	run->environment = plan_environment(run->plan, run->arena, environ);

@@ -153,6 +153,13 @@ struct run {
 	int children_fd;       /* list of the reaper's children, without a pid
 				* namespace; -EBADF otherwise */
 
+	struct report *report; /* open records; NULL before report_open() */
+	/*
+	 * By enum limit_kind, what holds a limit: "cgroup", "rlimit",
+	 * "none"; NULL: what usually holds it.
+	 */
+	const char *enforced[LIMIT_COUNT];
+
 	/*
 	 * Descriptors that monitor_run() leaves open, besides those it finds
 	 * elsewhere in here.
@@ -162,6 +169,10 @@ struct run {
 	/* monitor: what it learns on the way */
 	pid_t payload;         /* host pid, 0 before exec */
 	LIST_OF(size_t) skipped;
+	struct {
+		bool is_counted; /* what is written passes the launcher */
+		uint64_t passed, dropped; /* bytes, stdout and stderr */
+	} output;
 };
 
 /* ---- message.c ------------------------------------------------------------ */
@@ -239,6 +250,14 @@ int init_ready(struct run *run, struct error *err);
  * child right after it has forked @payload.
  */
 _Noreturn void init_run(struct run *run, pid_t payload);
+
+/* ---- report.c ------------------------------------------------------------- */
+
+/*
+ * The launch failed with @cause before monitor_run() was called: write that
+ * into the records.  monitor_run() writes its own.
+ */
+void report_failed(struct run *run, const struct error *cause);
 
 /* janitor.c: start the process that removes run->leftovers at the end. */
 int janitor_start(struct run *run, struct error *err);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The records of a run: status lines, audit line, and the JSON documents of
+ * bubblewrap's language.  Private to the engine; all of it runs in the monitor.
+ */
+#ifndef ENGINE_REPORT_H
+#define ENGINE_REPORT_H
+
+#include "engine/run.h"
+
+/*
+ * Open what the plan names.  Nothing of the sandbox is made before, so that a
+ * launch that cannot be recorded does not happen.
+ */
+int report_open(struct run *run, struct error *err);
+
+/* The payload is about to run: run->payload, run->skipped, run->enforced. */
+int report_started(struct run *run, struct error *err);
+
+struct report_end {
+	const struct error *error; /* the launch failed; NULL: it did not */
+	int status;                /* exit status of the launcher */
+	bool ran;                  /* the payload ran; then: */
+	int wait_status;
+	struct rusage usage;
+	bool timed_out, caller_gone;
+};
+
+/*
+ * The run is over.  Fills @err when a record could not be written.
+ */
+int report_ended(struct run *run, const struct report_end *end,
+		 struct error *err);
+
+/* What main.c will exit with for @err. */
+int report_exit_status(const struct run *run, const struct error *err);
+
+/* ---- report_bwrap.c ------------------------------------------------------- */
+
+/* --info-fd and the first line of --json-status-fd: the child exists. */
+int report_bwrap_child(struct run *run, struct error *err);
+/* The last line of --json-status-fd. */
+void report_bwrap_exit(struct run *run, int status);
+
+#endif
