@@ -131,7 +131,7 @@ static int prepare(struct run *run, struct error *err)
 		return error_set(err, errno, "setgroups");
 	if (host_prepare(run, err) < 0 || gather_outside(run, err) < 0)
 		return error_result(err);
-	return run->leftovers.count ? janitor_start(run, err) : 0;
+	return 0;
 }
 
 static int (*const steps[STAGE_COUNT])(struct run *, struct error *) = {
@@ -163,14 +163,17 @@ static int run_stages(struct run *run, struct error *err)
 /* Nothing of the payload ran; the child, if there is one, waits for us. */
 static int give_up(struct run *run, const struct error *err)
 {
+	struct error ignored;
+
 	if (run->child_pidfd >= 0) {
-		struct error ignored;
 		int status;
 
 		proc_pidfd_signal(run->child_pidfd, SIGKILL, &ignored);
 		proc_pidfd_wait(run->child_pidfd, true, &status, NULL,
 				&ignored);
 	}
+	janitor_finish(run, &ignored);
+	report_failed(run, err);
 	return error_result(err);
 }
 
@@ -181,6 +184,7 @@ int engine_run(const struct plan *plan, const struct engine_options *options,
 		.plan = plan, .options = options, .arena = plan->arena,
 		.caller_pidfd = -EBADF, .child_pidfd = -EBADF,
 		.monitor_socket = -EBADF, .child_socket = -EBADF,
+		.janitor_socket = -EBADF, .janitor_pidfd = -EBADF,
 		.payload_stdio = { -EBADF, -EBADF, -EBADF },
 	};
 

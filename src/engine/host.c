@@ -8,8 +8,8 @@
  *  - mount points that are missing in a writable workspace, and holders for
  *    protected names that do not exist.
  *
- * Each is noted as a leftover, with its identity, and removed by the monitor
- * at the end, or by the janitor if the monitor cannot.
+ * Each is announced to the janitor before it is made, and removed by the
+ * monitor at the end, or by the janitor if the monitor cannot.
  */
 #include "engine/child.h"
 
@@ -31,28 +31,6 @@ static int open_dir(const char *path, struct error *err)
 	       fd;
 }
 
-static int note_leftover(struct run *run, int parent, const char *name,
-			 bool is_directory, bool is_work, struct error *err)
-{
-	struct leftover *leftover;
-	struct stat status;
-	int kept;
-
-	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(err, errno, "stat '%s'", name);
-	kept = fcntl(parent, F_DUPFD_CLOEXEC, 3);
-	if (kept < 0)
-		return error_set(err, errno, "dup");
-	leftover = arena_push(run->arena, &run->leftovers);
-	leftover->parent_fd = kept;
-	leftover->name = arena_strdup(run->arena, name);
-	leftover->is_directory = is_directory;
-	leftover->is_work = is_work;
-	leftover->dev = status.st_dev;
-	leftover->ino = status.st_ino;
-	return 0;
-}
-
 /* ---- overlays --------------------------------------------------------------- */
 
 static int lock_layer(struct run *run, const char *what, const char *path,
@@ -72,8 +50,8 @@ static int lock_layer(struct run *run, const char *what, const char *path,
 			     "an upper directory of its own");
 		return -EBUSY;
 	}
-	*arena_push(run->arena, &run->locks) = take_fd(&fd);
-	return 0;
+	*arena_push(run->arena, &run->locks) = fd;
+	return janitor_hold(run, take_fd(&fd), err);
 }
 
 /*
@@ -86,6 +64,7 @@ static int make_work(struct run *run, const char *upper, const char **ret_path,
 	char *above = path_normalise(run->arena, upper);
 	char *slash = strrchr(above, '/');
 	auto_close int parent = -EBADF;
+	struct leftover work = { .is_directory = true, .is_work = true };
 	const char *name;
 	struct stat status;
 
@@ -96,14 +75,25 @@ static int make_work(struct run *run, const char *upper, const char **ret_path,
 	parent = open_dir(above, err);
 	if (parent < 0)
 		return parent;
-	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
-		return error_set(err, errno, "make the work directory '%s/%s'",
-				 above, name);
+	work.parent_fd = parent;
+	work.name = name;
+	if (janitor_expect(run, &work, err) < 0)
+		return error_result(err);
+	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST) {
+		error_set(err, errno, "make the work directory '%s/%s'",
+			  above, name);
+		janitor_forget(run);
+		return error_result(err);
+	}
 	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(status.st_mode) ||
-	    (geteuid() && status.st_uid != geteuid()))
+	    (geteuid() && status.st_uid != geteuid())) {
+		janitor_forget(run);
 		return error_set(err, EEXIST, "'%s/%s' is not a work directory "
 				 "of ours", above, name);
+	}
+	if (janitor_made(run, err) < 0)
+		return error_result(err);
 	/* Root's payload works with the rights of the upper layer's owner. */
 	if (!geteuid()) {
 		if (stat(upper, &status) < 0 ||
@@ -113,7 +103,7 @@ static int make_work(struct run *run, const char *upper, const char **ret_path,
 					 name);
 	}
 	*ret_path = path_join(run->arena, above, name);
-	return note_leftover(run, parent, name, true, true, err);
+	return 0;
 }
 
 static int prepare_overlay(struct run *run, const struct op *op,
@@ -129,12 +119,11 @@ static int prepare_overlay(struct run *run, const struct op *op,
 	if (r < 0)
 		return r;
 	/* The kernel leaves a directory without permissions in it. */
-	*arena_push(run->arena, &run->leftovers) = (struct leftover){
-		.parent_fd = fcntl(run->locks.at[run->locks.count - 1],
-				   F_DUPFD_CLOEXEC, 3),
-		.name = "work", .is_directory = true,
-	};
-	return 0;
+	return janitor_expect(run, &(struct leftover){
+		.parent_fd = run->locks.at[run->locks.count - 1],
+		.name = "work", .is_directory = true, .is_work = true,
+		.by_name = true,
+	}, err);
 }
 
 /* ---- placeholders ------------------------------------------------------------ */
@@ -148,17 +137,28 @@ static bool no_link(int directory, int link, void *data)
 static int make_missing(struct run *run, int parent, const char *name,
 			bool is_file, struct error *err)
 {
+	const struct leftover holder = {
+		.parent_fd = parent, .name = name, .is_directory = !is_file,
+	};
 	struct stat owner;
-	int r = is_file ? mknodat(parent, name, S_IFREG | 0444, 0) :
-		mkdirat(parent, name, 0755);
+	int r = janitor_expect(run, &holder, err);
 
 	if (r < 0)
-		return error_set(err, errno, "make '%s'", name);
+		return r;
+	r = is_file ? mknodat(parent, name, S_IFREG | 0444, 0) :
+		mkdirat(parent, name, 0755);
+	if (r < 0) {
+		error_set(err, errno, "make '%s'", name);
+		janitor_forget(run);
+		return error_result(err);
+	}
+	if (janitor_made(run, err) < 0)
+		return error_result(err);
 	if (!geteuid() && !fstatat(parent, "", &owner, AT_EMPTY_PATH) &&
 	    fchownat(parent, name, owner.st_uid, owner.st_gid,
 		     AT_SYMLINK_NOFOLLOW) < 0)
 		return error_set(err, errno, "chown '%s'", name);
-	return note_leftover(run, parent, name, !is_file, false, err);
+	return 0;
 }
 
 /*

@@ -98,6 +98,8 @@ int init_begin(struct run *run, struct error *err)
 		close(run->plan->bwrap.json_status_fd);
 	run->children_fd = -EBADF;
 	init_keep(run, run->child_socket);
+	if (run->janitor_socket >= 0)
+		init_keep(run, run->janitor_socket);
 	if (run_dies_with_monitor(run)) {
 		r = proc_die_with_parent(0, err);
 		if (r < 0)

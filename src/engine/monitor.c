@@ -275,6 +275,7 @@ static int monitor_on_message(struct monitor *monitor,
 		monitor->wait_status = message->wait_status;
 		monitor->usage = message->usage;
 		return monitor_on_end(monitor, err);
+	case MESSAGE_BORN:
 	case MESSAGE_GO:
 	case MESSAGE_SIGNAL:
 	case MESSAGE_COUNT:
@@ -503,12 +504,15 @@ static int monitor_close_others(const struct run *run, struct error *err)
 	const int own[] = {
 		run->monitor_socket, run->child_pidfd, run->caller_pidfd,
 		run->options->log_fd, run->plan->bwrap.userns_block_fd,
+		run->janitor_socket, run->janitor_pidfd,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		*arena_push(run->arena, &keep) = own[i];
 	for (size_t i = 0; i < run->monitor_fds.count; i++)
 		*arena_push(run->arena, &keep) = run->monitor_fds.at[i];
+	for (size_t i = 0; i < run->locks.count; i++)
+		*arena_push(run->arena, &keep) = run->locks.at[i];
 	for (size_t i = 0; i < run->leftovers.count; i++)
 		*arena_push(run->arena, &keep) =
 			run->leftovers.at[i].parent_fd;
@@ -541,9 +545,8 @@ static int monitor_start(struct monitor *monitor, struct error *err)
 		if (r < 0)
 			return r;
 	}
-	r = report_bwrap_child(run, err);
-	if (r < 0)
-		return r;
+	if (janitor_watch(run, err) < 0 || report_bwrap_child(run, err) < 0)
+		return error_result(err);
 	if (run->plan->bwrap.userns_block_fd < 0)
 		return monitor_release(monitor, err);
 	monitor->watches[WATCH_HOLD].fd = run->plan->bwrap.userns_block_fd;
@@ -725,6 +728,7 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 		monitor_abandon(&monitor);
 	else
 		r = monitor_outcome(&monitor, &outcome, err);
+	monitor.has_warning |= janitor_finish(run, &monitor.warning) < 0;
 	monitor_report(&monitor, r < 0 ? err : NULL, outcome.status);
 	mem_close_fd(&monitor.watches[WATCH_SIGNALS].fd);
 	mem_close_fd(&monitor.watches[WATCH_TIMER].fd);

@@ -63,9 +63,13 @@ struct leftover {
 	const char *name;
 	bool is_directory;
 	bool is_work;         /* an overlay's work directory: with its content */
+	bool by_name;         /* whatever has the name; else only if it still
+			       * is this object: */
 	dev_t dev;
-	ino_t ino;            /* removed only if it still is this object;
-			       * 0: whatever has the name */
+	ino_t ino;            /* 0: not confirmed */
+	uint64_t born;        /* CLOCK_REALTIME, nanoseconds; 0: unknown */
+	uint64_t announced;   /* the same clock */
+	bool is_void;         /* was not made */
 };
 
 /* Who the payload is, decided by identity_choose() before the spawn. */
@@ -141,6 +145,8 @@ struct run {
 	int child_pidfd;
 
 	LIST_OF(struct leftover) leftovers;
+	int janitor_socket;    /* -EBADF: no janitor */
+	int janitor_pidfd;
 	/* Locks on the host (an overlay's upper layer): the monitor and the
 	 * janitor keep them open until the end. */
 	LIST_OF(int) locks;
@@ -259,8 +265,27 @@ _Noreturn void init_run(struct run *run, pid_t payload);
  */
 void report_failed(struct run *run, const struct error *cause);
 
-/* janitor.c: start the process that removes run->leftovers at the end. */
-int janitor_start(struct run *run, struct error *err);
+/* ---- janitor.c ------------------------------------------------------------ */
+
+/*
+ * @what is about to be made: called right before, with its dev and ino
+ * still 0.  Starts the janitor if it does not run yet; name and directory are
+ * copied.  Then either janitor_made() (unless it is by_name) or
+ * janitor_forget(), before the next one.
+ */
+int janitor_expect(struct run *run, const struct leftover *what,
+		   struct error *err);
+int janitor_made(struct run *run, struct error *err);
+void janitor_forget(struct run *run);
+/* Have the janitor keep a copy of @fd open (a lock) until the end. */
+int janitor_hold(struct run *run, int fd, struct error *err);
+/* The child is there: nothing is removed before it has ended. */
+int janitor_watch(struct run *run, struct error *err);
+/*
+ * The run is over, or never began: remove run->leftovers and end the
+ * janitor.  @err names the first that could not be removed.
+ */
+int janitor_finish(struct run *run, struct error *err);
 
 /*
  * filters.c: read the programs that the plan names into run->filters.
