@@ -25,11 +25,11 @@
 #include <sys/prctl.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__)
-#include "sys/seccomp/filter_x86_64.h"
+#include "filter_x86_64.inc"
 #define FILTERS filters_x86_64
 #define FILTERS_FIRST filters_x86_64_first
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
-#include "sys/seccomp/filter_aarch64.h"
+#include "filter_aarch64.inc"
 #define FILTERS filters_aarch64
 #define FILTERS_FIRST filters_aarch64_first
 #else

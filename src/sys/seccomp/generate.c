@@ -2,7 +2,7 @@
 /*
  * Turn table.def into the programs that are compiled in.
  *
- *	generate x86_64|aarch64 > filter_ARCH.h
+ *	generate x86_64|aarch64 > filter_ARCH.inc
  *
  * Runs on the build machine, for either architecture on either.  One program
  * a variant (a combination of enum seccomp_flags), rather than one base and
