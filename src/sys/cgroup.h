@@ -44,45 +44,49 @@ void cgroup_probe(struct cgroup_support *ret_support);
 
 /* UINT64_MAX: no limit. */
 struct cgroup_limits {
-	uint64_t processes;
+	uint64_t processes;   /* threads count, and PID 1 of the run does */
 	uint64_t memory;      /* bytes; swap is refused with it */
 	uint64_t cpu_percent; /* of one CPU */
 };
 
 enum { CGROUP_NAME_MAX = 64 };
 
-/* A directory of a group; parent_fd -EBADF: not there. */
+/* A group's directory and the one that holds it; -EBADF: not there. */
 struct cgroup_place {
 	int parent_fd, fd;
 };
 
 /*
- * The group of a run.  Only descriptors and a name, so that any process that
+ * The group of a run.  Only descriptors and names, so that any process that
  * inherited it can remove it.
  */
 struct cgroup {
 	char name[CGROUP_NAME_MAX];
-	/* the one place of version 2 ... */
-	struct cgroup_place v2;
-	/* ... and those of version 1, by controller */
-	struct cgroup_place v1[CGROUP_CONTROLLER_COUNT];
 	enum cgroup_version version[CGROUP_CONTROLLER_COUNT]; /* in force */
+	struct cgroup_place v2;                          /* one for all */
+	struct cgroup_place v1[CGROUP_CONTROLLER_COUNT]; /* one each */
 	/*
-	 * Version 2 allows no processes beside groups with controllers: when
-	 * the launcher was alone in its own group, it has moved itself into
-	 * this leaf, and cgroup_remove() brings it back.
+	 * Version 2 hands no controllers on from a group with processes in
+	 * it.  When the launcher was alone in its own, it has moved itself
+	 * into this leaf and enabled @self_enabled; cgroup_remove() takes
+	 * both back.
 	 */
-	struct cgroup_place self;
 	char self_name[CGROUP_NAME_MAX];
+	int self_fd;
+	unsigned self_enabled; /* bits of enum cgroup_controller */
 };
+
+/* No group at all; the functions below take such a one, too. */
+void cgroup_init(struct cgroup *cgroup);
 
 /*
  * Make a group for @limits and set them.  What has a limit and cannot be
- * enforced is an error, and nothing is left.  With no limit at all it is an
- * error too (-EINVAL).
+ * enforced is an error (-ENOTSUP, or what the kernel said), and nothing is
+ * left.  With no limit at all it is an error too (-EINVAL).
  *
- * *@ret_cgroup owns its descriptors; cgroup_remove() and cgroup_close() end
- * it.
+ * To be called while this process has not made any other: a group that has
+ * to hand on controllers must be its own.  *@ret_cgroup owns its descriptors;
+ * cgroup_remove() and cgroup_close() end it.
  */
 int cgroup_create(const struct cgroup_limits *limits,
 		  struct cgroup *ret_cgroup, struct error *err);

@@ -15,14 +15,13 @@
 #include "sys/proc.h"
 
 #include "base/mem.h"
+#include "sys/cgroup_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -113,19 +112,6 @@ static pid_t proc_clone_old(unsigned long flags, int *ret_pidfd)
 #endif
 }
 
-/* Move a process into a cgroup from outside, by the directory's descriptor. */
-static int proc_enter_cgroup(int cgroup_fd, pid_t pid, struct error *err)
-{
-	auto_close int fd = -EBADF;
-
-	fd = openat(cgroup_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_set(err, errno, "open 'cgroup.procs'");
-	if (dprintf(fd, "%d", (int)pid) < 0)
-		return error_set(err, errno, "write 'cgroup.procs'");
-	return 0;
-}
-
 static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
 				 struct error *err)
 {
@@ -145,14 +131,15 @@ static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
 		return 0;
 	}
 	if (args->cgroup_fd >= 0) {
-		result = proc_enter_cgroup(args->cgroup_fd, pid, err);
+		result = cgroup_move(args->cgroup_fd, pid);
 		if (result < 0) {
 			struct error ignored;
 			int status;
 
 			proc_pidfd_signal(pidfd, SIGKILL, &ignored);
 			proc_pidfd_wait(pidfd, true, &status, NULL, &ignored);
-			return result;
+			return error_set(err, -result,
+					 "move the child to its cgroup");
 		}
 	}
 	*ret_pidfd = take_fd(&pidfd);
