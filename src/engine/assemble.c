@@ -148,7 +148,9 @@ int assemble_root(struct child *child, struct error *err)
 		const struct op *op = &plan->ops.at[child->next];
 
 		mount = op_mount(child, op, &child->sources[child->next], err);
-		if (mount < 0)
+		if (mount < 0 || (op->kind == OP_BIND &&
+				  !child_is_bwrap(child) &&
+				  verify_mount(mount, op, err) < 0))
 			return op_fail(child, op, err);
 		child->next++;
 	} else {
@@ -175,6 +177,9 @@ static int do_mount(struct child *child, const struct op *op,
 	if (point < 0)
 		return point;
 	mount = op_mount(child, op, source, err);
+	if (mount >= 0 && op->kind == OP_BIND && !child_is_bwrap(child) &&
+	    verify_mount(mount, op, err) < 0)
+		return error_result(err);
 	if (mount >= 0 && !mountfd_attach(mount, point, op->dest, err))
 		return 0;
 	if (op->kind == OP_TMPFS)

@@ -42,7 +42,10 @@ static int stage_map_ids(struct child *child, struct error *err)
 		return child->procfs;
 	if (wait_for_go(child->run, err) < 0)
 		return error_result(err);
-	return identity_map_self(child, err);
+	if (identity_map_self(child, err) < 0 ||
+	    resources_inside(child, err) < 0)
+		return error_result(err);
+	return child_is_bwrap(child) ? 0 : verify_namespaces(child, err);
 }
 
 static int stage_gather(struct child *child, struct error *err)

@@ -128,6 +128,18 @@ int join_second(struct child *child, struct error *err);
 int confine_child(struct child *child, struct error *err);
 int confine_payload(struct child *child, struct error *err);
 
+/* verify.c: what the kernel says of what was done. */
+void verify_note_namespaces(struct run *run);
+int verify_namespaces(const struct child *child, struct error *err);
+int verify_mount(int mount, const struct op *op, struct error *err);
+int verify_limits(const struct child *child, struct error *err);
+
+/* resources.c: limits that take a control group. */
+int resources_prepare(struct run *run, struct error *err);
+int resources_attach(struct run *run, struct error *err);
+int resources_inside(struct child *child, struct error *err);
+void resources_finish(struct run *run);
+
 /* payload.c: cwd, command, exec. */
 int payload_find(struct child *child, struct error *err);
 _Noreturn void payload_run(struct child *child);

@@ -141,5 +141,5 @@ int confine_payload(struct child *child, struct error *err)
 	if (processes->is_set &&
 	    limits_set(LIMITS_PROCESSES, processes->value, err) < 0)
 		return fail_limit(child, LIMIT_PROCESSES, err);
-	return 0;
+	return child_is_bwrap(child) ? 0 : verify_limits(child, err);
 }

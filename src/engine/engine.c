@@ -106,7 +106,7 @@ static int spawn(struct run *run, struct error *err)
 		child_run(run);
 	close(run->child_socket);
 	run->child_socket = -EBADF;
-	return 0;
+	return resources_attach(run, err);
 }
 
 static int prepare(struct run *run, struct error *err)
@@ -121,9 +121,11 @@ static int prepare(struct run *run, struct error *err)
 	run->progress->op = SIZE_MAX;
 	gather_init(run);
 	if (prepare_run(run, err) < 0 || filters_read(run, err) < 0 ||
-	    identity_choose(run, err) < 0)
+	    identity_choose(run, err) < 0 || resources_prepare(run, err) < 0)
 		return error_result(err);
-	run->child_waits = run->ids.parent_maps || bwrap->info_fd >= 0 ||
+	if (run->plan->rules == PLAN_RULES_PROFILE)
+		verify_note_namespaces(run);
+	run->child_waits = run->ids.parent_maps || run->has_cgroup || bwrap->info_fd >= 0 ||
 			   bwrap->json_status_fd >= 0 ||
 			   bwrap->userns_block_fd >= 0;
 	/* Groups that root has would go on to open files inside. */
@@ -187,8 +189,12 @@ int engine_run(const struct plan *plan, const struct engine_options *options,
 		.janitor_socket = -EBADF, .janitor_pidfd = -EBADF,
 		.payload_stdio = { -EBADF, -EBADF, -EBADF },
 	};
+	int r;
 
 	if (run_stages(&run, err) < 0)
-		return give_up(&run, err);
-	return monitor_run(&run, ret_outcome, err);
+		r = give_up(&run, err);
+	else
+		r = monitor_run(&run, ret_outcome, err);
+	resources_finish(&run);
+	return r;
 }

@@ -72,18 +72,24 @@ static int choose_other_id(struct run *run, const struct userns_ids *own,
 	return 0;
 }
 
+/* The host id that a profile or the launcher chooses for root's payload. */
 static int choose_for_root(struct run *run, const struct plan_ids *wanted,
 			   struct error *err)
 {
-	struct userns_ids own;
+	struct run_ids *ids = &run->ids;
 	uint32_t outside = 0;
+	struct userns_ids own;
 	int r = userns_read_own(-EBADF, run->arena, &own, err);
 
 	if (r < 0)
 		return r;
+	userns_map_find(&own.uid, 0, &outside);
+	if (wanted->run_as == RUN_AS_CALLER || (outside && wanted->run_as ==
+						RUN_AS_AUTO)) {
+		ids->is_host_root = !outside;
+		return 0;
+	}
 	if (wanted->run_as == RUN_AS_ID) {
-		run->ids.host_uid = wanted->run_uid;
-		run->ids.host_gid = wanted->run_gid;
 		if (!userns_map_find(&own.uid, wanted->run_uid, NULL) ||
 		    !userns_map_find(&own.gid, wanted->run_gid, NULL))
 			return error_set(err, EINVAL, "%s: run-as: %u:%u does "
@@ -91,17 +97,16 @@ static int choose_for_root(struct run *run, const struct plan_ids *wanted,
 					 origin_text(run->arena,
 						     &wanted->run_as_origin),
 					 wanted->run_uid, wanted->run_gid);
-		r = 0;
-	} else if (!own.is_initial &&
-		   userns_map_find(&own.uid, 0, &outside) && outside) {
-		return 0;
-	} else {
-		r = choose_other_id(run, &own, err);
+		ids->host_uid = wanted->run_uid;
+		ids->host_gid = wanted->run_gid;
+	} else if (choose_other_id(run, &own, err) < 0) {
+		return error_result(err);
 	}
-	run->ids.parent_maps = true;
-	run->ids.switches = true;
-	run->ids.id_maps_mounts = run->ids.host_uid != getuid();
-	return r;
+	ids->is_host_root = !ids->host_uid && !outside;
+	ids->parent_maps = true;
+	ids->switches = true;
+	ids->id_maps_mounts = ids->host_uid != getuid();
+	return 0;
 }
 
 /* Would the kernel let this user make a user namespace at all? */
@@ -139,7 +144,7 @@ int identity_choose(struct run *run, struct error *err)
 	ids->new_userns = userns_wanted(run->plan);
 	ids->host_uid = getuid();
 	ids->host_gid = getgid();
-	if (wanted->run_as != RUN_AS_CALLER && !geteuid())
+	if (is_profile && !geteuid())
 		r = choose_for_root(run, wanted, err);
 	else if (wanted->run_as == RUN_AS_ID &&
 		 (wanted->run_uid != getuid() || wanted->run_gid != getgid()))

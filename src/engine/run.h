@@ -20,6 +20,7 @@
 #define ENGINE_RUN_H
 
 #include "engine/engine.h"
+#include "sys/cgroup.h"
 
 #include <signal.h>
 #include <stdint.h>
@@ -77,6 +78,7 @@ struct run_ids {
 	bool new_userns;      /* a user namespace is made */
 	bool parent_maps;     /* the monitor writes the id maps */
 	bool switches;        /* the child becomes @host_uid (started by root) */
+	bool is_host_root;    /* the payload's host id is root's after all */
 	bool id_maps_mounts;  /* OP_ID_MAPPED sources are shown as @host_uid's */
 	uint32_t inside_uid, inside_gid; /* as the payload sees itself */
 	uint32_t host_uid, host_gid;     /* what it is out here */
@@ -133,6 +135,9 @@ struct run {
 	LIST_OF(struct filter) filters;
 
 	struct run_ids ids;
+	ino_t ns_inodes[NS_COUNT]; /* the launcher's namespaces; 0: unknown */
+	bool has_cgroup;
+	struct cgroup cgroup;      /* of the run, with @has_cgroup */
 
 	/* spawn */
 	bool child_waits;      /* the child waits for MESSAGE_GO, which
