@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -263,32 +264,48 @@ static void add_processes(struct host *host)
 					    all[i].name));
 }
 
-/* Names in @path; with @links what they point to as well. */
-static void add_names(struct host *host, const char *what, const char *path,
-		      bool links)
+static void add_descriptors(struct host *host)
 {
-	DIR *dir = opendir(path);
+	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
+
+	if (!dir)
+		harness_fail("host: /proc/self/fd: %s", strerror(errno));
+	while ((entry = readdir(dir))) {
+		char target[512] = "";
+
+		if (entry->d_name[0] != '.' &&
+		    atoi(entry->d_name) != dirfd(dir) &&
+		    readlinkat(dirfd(dir), entry->d_name, target,
+			       sizeof(target) - 1) > 0)
+			add_line(host, arena_format("descriptor %s %s",
+						    entry->d_name, target));
+	}
+	closedir(dir);
+}
+
+/*
+ * The names in /dev/shm that belong to this user and are not Criterion's,
+ * which makes one for each test that runs beside this one.
+ */
+static void add_shared_memory(struct host *host)
+{
+	DIR *dir = opendir("/dev/shm");
+	struct dirent *entry;
+	struct stat st;
 
 	if (!dir && errno == ENOENT)
 		return;
 	if (!dir)
-		harness_fail("host: %s: %s", path, strerror(errno));
-	while ((entry = readdir(dir))) {
-		char target[512] = "";
-
-		if (entry->d_name[0] == '.' ||
-		    (links && atoi(entry->d_name) == dirfd(dir)))
-			continue;
-		if (links && readlinkat(dirfd(dir), entry->d_name, target,
-					sizeof(target) - 1) < 0)
-			continue;
-		/* Criterion's own memory, one a test that runs beside us. */
-		if (!links && strstr(entry->d_name, "bxf_arena"))
-			continue;
-		add_line(host, arena_format("%s %s %s", what, entry->d_name,
-					    target));
-	}
+		harness_fail("host: /dev/shm: %s", strerror(errno));
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    strncmp(entry->d_name, "bxf", 3) != 0 &&
+		    fstatat(dirfd(dir), entry->d_name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_uid == getuid())
+			add_line(host, arena_format("shared memory %s",
+						    entry->d_name));
 	closedir(dir);
 }
 
@@ -303,8 +320,8 @@ const struct host *host_read(void)
 
 	add_mounts(host);
 	add_processes(host);
-	add_names(host, "descriptor", "/proc/self/fd", true);
-	add_names(host, "shared memory", "/dev/shm", false);
+	add_descriptors(host);
+	add_shared_memory(host);
 	qsort(host->lines, host->count, sizeof(*host->lines), compare_lines);
 	return host;
 }

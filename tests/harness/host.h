@@ -18,7 +18,7 @@ struct host;
 /*
  * Now: the lines of this thread's mountinfo, the descendants of the test's
  * process (see program.c: what a program leaves behind is one), the test's
- * own descriptors, the names in /dev/shm.
+ * own descriptors, the names in /dev/shm that belong to the test's user.
  */
 const struct host *host_read(void);
 
