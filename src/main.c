@@ -144,6 +144,7 @@ static int print_plan(struct arena *arena, const struct plan *plan,
 		[EXPLAIN_TEXT] = print_text,
 		[EXPLAIN_JSON] = print_json,
 		[EXPLAIN_BWRAP] = print_bwrap,
+		[EXPLAIN_INI] = print_ini,
 	};
 	struct text_buf text = { .arena = arena };
 	struct error err = { 0 };

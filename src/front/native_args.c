@@ -134,9 +134,9 @@ static int take_explain(struct parse *parse, const struct option *option,
 			const char *const *values, struct origin origin,
 			struct error *err)
 {
-	static const char *const names[] = { "text", "json", "bwrap" };
+	static const char *const names[] = { "text", "json", "bwrap", "ini" };
 	static const enum explain_format formats[] = {
-		EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_BWRAP,
+		EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_BWRAP, EXPLAIN_INI,
 	};
 	size_t index;
 	int r = take_format(option, values[0], names, ARRAY_SIZE(names),

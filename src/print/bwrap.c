@@ -33,7 +33,7 @@ void print_bwrap_number(struct print_words *words, long long number)
 int print_no_word(struct arena *arena, const struct origin *origin,
 		  const char *what, const char *language, struct error *err)
 {
-	int r = error_set(err, ENOTSUP, "%s: %s has no words for %s",
+	int r = error_set(err, 0, "%s: %s has no words for %s",
 			  origin_text(arena, origin), language, what);
 
 	error_reason(err, "not-printable");

@@ -58,6 +58,22 @@ static void add_op(struct json_writer *json, const struct op *op)
 	json_close(json, '}');
 }
 
+static void add_root(struct json_writer *json, const struct plan *plan)
+{
+	const struct plan_root *root = &plan->root;
+
+	if (plan->rules != PLAN_RULES_PROFILE) {
+		json_null(json, "root");
+		return;
+	}
+	json_open(json, "root", '{');
+	json_string(json, "source", root->is_none ? NULL :
+			  root->source ? root->source : "/");
+	json_bool(json, "system", root->has_system);
+	add_origin(json, &root->origin);
+	json_close(json, '}');
+}
+
 static void add_workspace(struct json_writer *json, const struct plan *plan)
 {
 	const struct plan_workspace *workspace = &plan->workspace;
@@ -268,6 +284,10 @@ static void add_command(struct json_writer *json, const struct plan *plan)
 	json_close(json, ']');
 	json_string(json, "argv0", plan->argv0);
 	json_string(json, "interpreter", plan->interpreter);
+	json_open(json, "arguments", '[');
+	for (size_t i = 0; i < plan->arguments.count; i++)
+		json_string(json, NULL, plan->arguments.at[i]);
+	json_close(json, ']');
 	if (plan->script_index)
 		json_number(json, "scriptIndex", plan->script_index);
 	else
@@ -285,6 +305,7 @@ int print_json(const struct plan *plan, struct text_buf *out,
 	json_string(&json, "rules", plan->rules == PLAN_RULES_PROFILE ?
 			   "profile" : "bubblewrap");
 	add_profiles(&json, plan);
+	add_root(&json, plan);
 	add_workspace(&json, plan);
 	json_open(&json, "operations", '[');
 	for (size_t i = 0; i < plan->ops.count; i++)

@@ -41,7 +41,7 @@ int print_json(const struct plan *plan, struct text_buf *out,
 /*
  * A command line for sh(1) that starts the same sandbox with bubblewrap, one
  * option a line.  What was asked for and bubblewrap has no word for is an
- * error (-ENOTSUP) that names it and its origin; what a profile implies
+ * error that names it and its origin; what a profile implies
  * without being asked and bubblewrap cannot say either is listed in comments
  * in front.
  */
@@ -56,5 +56,14 @@ struct print_words {
 };
 int print_bwrap_words(const struct plan *plan, struct print_words *ret_words,
 		      struct error *err);
+
+/*
+ * A profile that, with the same command, reads back as the same plan.  What a
+ * profile has no key for is an error that names it and its origin;
+ * where bubblewrap's rules differ from a profile's without being asked stands
+ * in comments in front.
+ */
+int print_ini(const struct plan *plan, struct text_buf *out,
+	      struct error *err);
 
 #endif

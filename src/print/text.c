@@ -53,7 +53,7 @@ static void print_namespaces(struct sheet *sheet, const struct plan *plan)
 		}
 	}
 	if (plan->hostname)
-		sheet_line(sheet, "hostname", NULL, "%s",
+		sheet_line(sheet, "hostname", &plan->hostname_origin, "%s",
 			   sheet_word(sheet, plan->hostname));
 	if (plan->ns[NS_NET].want != NS_WANT_HOST)
 		sheet_line(sheet, "loopback", NULL, "%s",
