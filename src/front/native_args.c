@@ -194,10 +194,6 @@ static int take_action(struct parse *parse, const struct option *option,
 #define MAYBE (OPTION_NATIVE | OPTION_MAY_HAVE_VALUE)
 
 const struct option native_options[] = {
-	{ "--help", 0, OPTION_NATIVE, take_action, PARSE_HELP, NULL,
-	  "Print this help and exit" },
-	{ "--version", 0, OPTION_NATIVE, take_action, PARSE_VERSION, NULL,
-	  "Print the version and exit" },
 	{ "--profile", 1, OPTION_NATIVE, take_profile, 0, "NAME",
 	  "Run by the profile: a path, or a name that is searched" },
 	{ "--set", 1, OPTION_NATIVE, take_set, 0, "SECTION.KEY=VALUE",
