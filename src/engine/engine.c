@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 
 #include "engine/child.h"
+#include "engine/relay.h"
 #include "engine/stages.h"
 #include "sys/proc.h"
 
@@ -131,6 +132,8 @@ static int prepare(struct run *run, struct error *err)
 	/* Groups that root has would go on to open files inside. */
 	if (run->ids.switches && setgroups(0, NULL) < 0)
 		return error_set(err, errno, "setgroups");
+	if (run->ids.switches && relay_give(run, err) < 0)
+		return error_result(err);
 	if (host_prepare(run, err) < 0 || gather_outside(run, err) < 0)
 		return error_result(err);
 	return 0;

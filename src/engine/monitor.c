@@ -26,6 +26,7 @@
  * the monitor then ends by that signal with the payload, at the latest after
  * half a second, and with --die-with-parent when everything inside is dead.
  */
+#include "engine/relay.h"
 #include "engine/report.h"
 
 #include "sys/proc.h"
@@ -51,6 +52,7 @@ enum {
 	GRACE_DEFAULT_MS = 2000,
 	BWRAP_GRACE_MS = 500,
 	PARENT_POLL_MS = 100,
+	DRAIN_MS = 500,
 };
 
 /* What the timer is waiting for; one at a time, later ones replace. */
@@ -66,7 +68,8 @@ enum deadline {
 enum watch {
 	WATCH_CHILD, WATCH_SOCKET, WATCH_SIGNALS, WATCH_CALLER, WATCH_TIMER,
 	WATCH_HOLD, /* --userns-block-fd, until the child may go on */
-	WATCH_COUNT
+	WATCH_RELAY,
+	WATCH_COUNT = WATCH_RELAY + RELAY_STREAMS
 };
 
 struct monitor {
@@ -466,7 +469,7 @@ static int (*const handlers[])(struct monitor *monitor, struct error *err) = {
 	[WATCH_TIMER] = monitor_on_timer,
 	[WATCH_HOLD] = monitor_on_hold,
 };
-static_assert(ARRAY_SIZE(handlers) == WATCH_COUNT, "a handler a watch");
+static_assert(ARRAY_SIZE(handlers) == WATCH_RELAY, "a handler a watch");
 
 /* ---- the loop --------------------------------------------------------------- */
 
@@ -591,6 +594,8 @@ static int monitor_on_idle(struct monitor *monitor, struct error *err)
 
 static int monitor_loop(struct monitor *monitor, struct error *err)
 {
+	struct pollfd *relays = &monitor->watches[WATCH_RELAY];
+
 	while (!monitor->is_over) {
 		int wait_ms = -1;
 		int count, r;
@@ -599,17 +604,56 @@ static int monitor_loop(struct monitor *monitor, struct error *err)
 			wait_ms = PARENT_POLL_MS;
 		else if (monitor_expects_progress(monitor))
 			wait_ms = SETUP_IDLE_MS;
+		relay_watch(monitor->run->relay, relays);
 		count = poll(monitor->watches, WATCH_COUNT, wait_ms);
 		if (count < 0 && errno != EINTR)
 			return error_set(err, errno, "poll");
 		r = count == 0 ? monitor_on_idle(monitor, err) : 0;
-		for (int i = 0; r >= 0 && count > 0 && i < WATCH_COUNT; i++)
+		if (count > 0)
+			relay_move(monitor->run->relay, relays);
+		for (int i = 0; r >= 0 && count > 0 && i < WATCH_RELAY; i++)
 			if (!monitor->is_over && monitor->watches[i].revents)
 				r = handlers[i](monitor, err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/* Has somebody asked for the end once more? */
+static bool monitor_is_told_to_stop(struct monitor *monitor)
+{
+	struct signalfd_siginfo info;
+
+	while (read(monitor->watches[WATCH_SIGNALS].fd, &info,
+		    sizeof(info)) == sizeof(info))
+		for (size_t i = 0; i < ARRAY_SIZE(forwards); i++)
+			if ((int)info.ssi_signo == forwards[i].signal &&
+			    forwards[i].ends_bwrap)
+				return true;
+	return false;
+}
+
+/*
+ * The payload has ended; pass on what it wrote before, at the reader's speed.
+ * Who wanted the run to end does not want to wait for that.
+ */
+static void monitor_drain(struct monitor *monitor)
+{
+	struct pollfd *watches = monitor->watches;
+	int wait_ms = monitor->end_signal || monitor->timed_out ||
+		      monitor->caller_gone ? DRAIN_MS : -1;
+
+	mem_close_fd(&watches[WATCH_TIMER].fd);
+	watches[WATCH_CHILD].fd = watches[WATCH_SOCKET].fd = -EBADF;
+	watches[WATCH_HOLD].fd = -EBADF;
+	while (relay_ending(monitor->run->relay)) {
+		relay_watch(monitor->run->relay, &watches[WATCH_RELAY]);
+		if (poll(watches, WATCH_COUNT, wait_ms) == 0 ||
+		    watches[WATCH_CALLER].revents ||
+		    monitor_is_told_to_stop(monitor))
+			break;
+	}
 }
 
 /* ---- the end ------------------------------------------------------------------ */
@@ -727,6 +771,9 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 	if (r < 0)
 		monitor_abandon(&monitor);
 	else
+		monitor_drain(&monitor);
+	monitor.has_warning |= relay_finish(run, &monitor.warning) < 0;
+	if (r >= 0)
 		r = monitor_outcome(&monitor, &outcome, err);
 	monitor.has_warning |= janitor_finish(run, &monitor.warning) < 0;
 	monitor_report(&monitor, r < 0 ? err : NULL, outcome.status);

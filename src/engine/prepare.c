@@ -10,6 +10,7 @@
  * The first call here is getppid(): the caller may die at any moment, and
  * a pidfd of it can be trusted only if it is our parent still once it is open.
  */
+#include "engine/relay.h"
 #include "engine/report.h"
 
 #include "sys/proc.h"
@@ -179,9 +180,8 @@ int prepare_run(struct run *run, struct error *err)
 	r = prepare_stdio(run, err);
 	if (r < 0)
 		return r;
-	r = report_open(run, err);
-	if (r < 0)
-		return r;
+	if (report_open(run, err) < 0 || relay_prepare(run, err) < 0)
+		return error_result(err);
 	run->environment = plan_environment(run->plan, run->arena, environ);
 	run->caller_cwd = NULL;
 	if (!is_profile(run) && !run->plan->chdir)

@@ -130,6 +130,7 @@ struct run {
 	 * but in the payload.
 	 */
 	int payload_stdio[3];
+	struct relay *relay;   /* NULL: all of them are the caller's own */
 
 	/* BPF programs (`seccomp = FILE`, bubblewrap's), in order. */
 	LIST_OF(struct filter) filters;
