@@ -308,6 +308,8 @@ void init_run(struct run *run, pid_t payload)
 		.socket = run->child_socket,
 		.exit_status = 1,
 	};
+	const struct timespec short_run = { .tv_nsec = 200 * 1000 * 1000 };
+	const struct timespec *patience = &short_run;
 	sigset_t blocked, waiting;
 
 	sigfillset(&blocked);
@@ -320,7 +322,15 @@ void init_run(struct run *run, pid_t payload)
 		struct pollfd peer = { .fd = init.socket, .events = POLLIN };
 
 		init_reap(&init);
-		if (ppoll(&peer, 1, NULL, &waiting) > 0)
+		switch (ppoll(&peer, 1, patience, &waiting)) {
+		case 0:
+			/* It will be a longer one: stay small. */
+			proc_release_image();
+			patience = NULL;
+			break;
+		case 1:
 			init_read_socket(&init);
+			break;
+		}
 	}
 }

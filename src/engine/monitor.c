@@ -46,6 +46,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 enum {
+	SHORT_RUN_MS = 200, /* a longer one is worth to be small for */
 	SETUP_IDLE_MS = 10000,
 	DYING_MS = 10000,
 	REAPER_KILL_MS = 1000, /* until the reaper itself is killed */
@@ -97,6 +98,7 @@ struct monitor {
 	struct rusage usage;
 	struct error error;
 	struct error warning;
+	bool is_patient;      /* nothing has come for a while */
 };
 
 /* Signals that are passed on. */
@@ -581,8 +583,12 @@ static int monitor_on_idle(struct monitor *monitor, struct error *err)
 	if (monitor_asks_for_parent(monitor))
 		return getppid() != monitor->run->caller ?
 			monitor_on_caller(monitor, err) : 0;
-	if (!monitor_expects_progress(monitor))
+	if (!monitor_expects_progress(monitor)) {
+		/* It will be a longer run: stay small. */
+		proc_release_image();
+		monitor->is_patient = true;
 		return 0;
+	}
 	if (now->stage == last->stage && now->op == last->op) {
 		monitor->setup_hung = true;
 		return monitor_kill(monitor, err);
@@ -604,6 +610,8 @@ static int monitor_loop(struct monitor *monitor, struct error *err)
 			wait_ms = PARENT_POLL_MS;
 		else if (monitor_expects_progress(monitor))
 			wait_ms = SETUP_IDLE_MS;
+		else if (!monitor->is_patient)
+			wait_ms = SHORT_RUN_MS;
 		relay_watch(monitor->run->relay, relays);
 		count = poll(monitor->watches, WATCH_COUNT, wait_ms);
 		if (count < 0 && errno != EINTR)

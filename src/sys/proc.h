@@ -96,6 +96,12 @@ int proc_wipe_args(const char *name, struct error *err);
  * fs.suid_dumpable, so this comes after them.
  */
 int proc_set_dumpable(bool dumpable, struct error *err);
+/*
+ * Give back the pages of the program's own image that can be read again from
+ * its file: for a process that will do nothing but wait.  What is needed
+ * comes back by page faults.
+ */
+void proc_release_image(void);
 /* The name in /proc/PID/comm; cut off behind 15 bytes. */
 int proc_set_name(const char *name, struct error *err);
 /* Every signal has its default action, none is blocked. */
