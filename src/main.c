@@ -194,11 +194,12 @@ static void die_by(int number)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static int run(struct arena *arena, const struct front *front)
+static int run(struct arena *arena, const struct front *front, pid_t caller)
 {
 	const struct native_options *native = &front->native;
 	const struct plan *plan = front->parse.plan;
 	const struct engine_options options = {
+		.caller = caller,
 		.is_bwrap = is_bwrap,
 		.is_check = native->check != CHECK_NO,
 		.log_fd = native->log_fd >= 0 ? native->log_fd
@@ -213,12 +214,30 @@ static int run(struct arena *arena, const struct front *front)
 		return print_check(arena, plan, native->check, &err);
 	if (r < 0)
 		return print_error(arena, plan, &err);
+	if (outcome.has_warning)
+		print_error(arena, plan, &outcome.warning);
 	if (outcome.end_by_signal)
 		die_by(outcome.end_by_signal);
 	return outcome.status;
 }
 
-static int act(struct arena *arena, struct front *front, const char *argv0)
+/* What cannot be read is a launch, too, for who keeps books. */
+static void record_refusal(const struct front *front, const struct error *err)
+{
+	const struct engine_options options = {
+		.is_bwrap = is_bwrap,
+		.is_check = front->native.check != CHECK_NO,
+		.log_fd = -EBADF,
+		.profile = front->native.profile,
+	};
+
+	if (front->parse.plan && front->native.explain == EXPLAIN_NO &&
+	    !options.is_check)
+		engine_refused(front->parse.plan, &options, err);
+}
+
+static int act(struct arena *arena, struct front *front, const char *argv0,
+	       pid_t caller)
 {
 	const char *help;
 
@@ -240,7 +259,7 @@ static int act(struct arena *arena, struct front *front, const char *argv0)
 	if (front->native.explain != EXPLAIN_NO)
 		return print_plan(arena, front->parse.plan,
 				  front->native.explain);
-	return run(arena, front);
+	return run(arena, front, caller);
 }
 
 /*
@@ -270,6 +289,7 @@ static int refuse_setuid(struct error *err)
 
 int main(int argc, char **argv)
 {
+	pid_t caller = getppid();
 	auto_arena struct arena *arena = NULL;
 	struct error err = { 0 };
 	struct front front = { 0 };
@@ -284,7 +304,9 @@ int main(int argc, char **argv)
 			       is_bwrap, &err);
 	if (front.parse.arena)
 		print_warnings(&front.parse);
-	if (r < 0)
+	if (r < 0) {
+		record_refusal(&front, &err);
 		return print_error(arena, front.parse.plan, &err);
-	return act(arena, &front, argv[0]);
+	}
+	return act(arena, &front, argv[0], caller);
 }

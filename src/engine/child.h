@@ -139,6 +139,9 @@ int resources_prepare(struct run *run, struct error *err);
 int resources_attach(struct run *run, struct error *err);
 int resources_inside(struct child *child, struct error *err);
 void resources_finish(struct run *run);
+enum { RESOURCES_FDS_MOST = 9 };
+/* The group's descriptors; how many. */
+size_t resources_fds(const struct run *run, int *ret_fds);
 
 /* payload.c: cwd, command, exec. */
 int payload_find(struct child *child, struct error *err);

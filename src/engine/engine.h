@@ -8,6 +8,8 @@
 
 #include "plan/plan.h"
 
+#include <sys/types.h>
+
 /* How main.c learns what became of a run. */
 struct engine_outcome {
 	/*
@@ -29,6 +31,11 @@ struct engine_outcome {
 };
 
 struct engine_options {
+	/*
+	 * getppid(), called before anything else: with the caller's end the
+	 * run ends (except bubblewrap's rules without --die-with-parent).
+	 */
+	pid_t caller;
 	bool is_bwrap;      /* exit statuses as bubblewrap's: 1 for every failure */
 	bool is_check;      /* the whole set-up, then a built-in no-op */
 	int log_fd;         /* --verbose: a line a stage; -EBADF: none */

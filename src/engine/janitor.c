@@ -17,7 +17,7 @@
  * empty; of an overlay's work directory, which nobody but the kernel writes
  * to, the content as well.
  */
-#include "engine/run.h"
+#include "engine/child.h"
 
 #include "sys/proc.h"
 
@@ -281,33 +281,34 @@ static _Noreturn void janitor_clean(struct run *run)
 	struct pollfd end = { .fd = run->child_pidfd, .events = POLLIN };
 	struct error ignored;
 
-	if (end.fd >= 0) {
-		while (poll(&end, 1, -1) < 0 && errno == EINTR)
-			;
-		remove_all(run, &ignored);
-		_exit(0);
-	}
-	/* Nobody said who PID 1 is; it may be about to go. */
+	while (end.fd >= 0 && poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+	/* Where nobody said who PID 1 is, it may be about to go. */
 	for (int i = 0; i < REMOVE_TRIES; i++) {
 		if (remove_all(run, &ignored) == 0)
 			break;
 		poll(NULL, 0, REMOVE_PAUSE_MS);
 	}
+	resources_finish(run);
 	_exit(0);
 }
 
 static _Noreturn void janitor_run(struct run *run, int socket)
 {
+	int keep[RESOURCES_FDS_MOST + 1];
 	struct error ignored;
 	struct note note;
 	sigset_t all;
+	size_t count;
 	int fd;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
+	count = resources_fds(run, keep);
+	keep[count++] = socket;
 	if (chdir("/") < 0 ||
-	    proc_close_fds(0, &socket, 1, PROC_FDS_CLOSE, &ignored) < 0 ||
+	    proc_close_fds(0, keep, count, PROC_FDS_CLOSE, &ignored) < 0 ||
 	    proc_wipe_args("sbx-launch", &ignored) < 0)
 		_exit(1);
 	run->child_pidfd = -EBADF;
@@ -342,6 +343,11 @@ static int janitor_start(struct run *run, struct error *err)
 }
 
 /* ---- what the monitor calls -------------------------------------------------- */
+
+int janitor_group(struct run *run, struct error *err)
+{
+	return janitor_start(run, err);
+}
 
 int janitor_hold(struct run *run, int fd, struct error *err)
 {
@@ -427,11 +433,15 @@ int janitor_finish(struct run *run, struct error *err)
 	if (run->janitor_socket < 0)
 		return 0;
 	r = remove_all(run, err);
+	/* Unless the janitor is in the way, in a group of the launcher's. */
+	if (run->cgroup.self_fd < 0)
+		resources_finish(run);
 	/* It may be stopped, and has nothing to say. */
 	proc_pidfd_signal(run->janitor_pidfd, SIGKILL, &ignored);
 	proc_pidfd_wait(run->janitor_pidfd, true, &status, NULL, &ignored);
 	close(run->janitor_socket);
 	close(run->janitor_pidfd);
 	run->janitor_socket = run->janitor_pidfd = -EBADF;
+	resources_finish(run);
 	return r;
 }

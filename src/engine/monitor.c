@@ -26,6 +26,7 @@
  * the monitor then ends by that signal with the payload, at the latest after
  * half a second, and with --die-with-parent when everything inside is dead.
  */
+#include "engine/child.h"
 #include "engine/relay.h"
 #include "engine/report.h"
 
@@ -506,6 +507,8 @@ static int monitor_open_signals(struct monitor *monitor, struct error *err)
 static int monitor_close_others(const struct run *run, struct error *err)
 {
 	LIST_OF(int) keep = { 0 };
+	int group[RESOURCES_FDS_MOST];
+	size_t group_count = resources_fds(run, group);
 	const int own[] = {
 		run->monitor_socket, run->child_pidfd, run->caller_pidfd,
 		run->options->log_fd, run->plan->bwrap.userns_block_fd,
@@ -516,6 +519,8 @@ static int monitor_close_others(const struct run *run, struct error *err)
 		*arena_push(run->arena, &keep) = own[i];
 	for (size_t i = 0; i < run->monitor_fds.count; i++)
 		*arena_push(run->arena, &keep) = run->monitor_fds.at[i];
+	for (size_t i = 0; i < group_count; i++)
+		*arena_push(run->arena, &keep) = group[i];
 	for (size_t i = 0; i < run->locks.count; i++)
 		*arena_push(run->arena, &keep) = run->locks.at[i];
 	for (size_t i = 0; i < run->leftovers.count; i++)

@@ -7,8 +7,9 @@
  * state whatever they were.  A profile's payload gets a fixed state too;
  * under bubblewrap's rules it gets back what the caller had.
  *
- * The first call here is getppid(): the caller may die at any moment, and
- * a pidfd of it can be trusted only if it is our parent still once it is open.
+ * The caller may die at any moment: main() notes its pid before anything else,
+ * and a pidfd of it can be trusted only if it is our parent still once it is
+ * open.
  */
 #include "engine/relay.h"
 #include "engine/report.h"
@@ -164,11 +165,10 @@ static const char *prepare_cwd(const struct run *run)
 
 int prepare_run(struct run *run, struct error *err)
 {
-	pid_t parent = getppid();
 	struct timespec now;
 	int r;
 
-	r = prepare_caller(run, parent, err);
+	r = prepare_caller(run, run->options->caller, err);
 	if (r < 0)
 		return r;
 	clock_gettime(CLOCK_REALTIME, &run->created_at);

@@ -12,6 +12,7 @@
 
 #include "sys/proc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 
@@ -91,7 +92,9 @@ int resources_prepare(struct run *run, struct error *err)
 	if (!is_needed)
 		return 0;
 	run->has_cgroup = true;
-	return cgroup_create(&limits, &run->cgroup, err);
+	if (cgroup_create(&limits, &run->cgroup, err) < 0)
+		return error_result(err);
+	return janitor_group(run, err);
 }
 
 int resources_attach(struct run *run, struct error *err)
@@ -109,6 +112,30 @@ int resources_inside(struct child *child, struct error *err)
 	if (child->run->has_cgroup && is_new && unshare(CLONE_NEWCGROUP) < 0)
 		return error_set(err, errno, "unshare the cgroup namespace");
 	return 0;
+}
+
+size_t resources_fds(const struct run *run, int *ret_fds)
+{
+	const struct cgroup *cgroup = &run->cgroup;
+	const struct cgroup_place *places[] = {
+		&cgroup->v2, &cgroup->v1[CGROUP_PIDS],
+		&cgroup->v1[CGROUP_MEMORY], &cgroup->v1[CGROUP_CPU],
+	};
+	size_t count = 0;
+
+	static_assert(2 * ARRAY_SIZE(places) + 1 == RESOURCES_FDS_MOST,
+		      "room for all");
+	if (!run->has_cgroup)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (places[i]->parent_fd >= 0)
+			ret_fds[count++] = places[i]->parent_fd;
+		if (places[i]->fd >= 0)
+			ret_fds[count++] = places[i]->fd;
+	}
+	if (cgroup->self_fd >= 0)
+		ret_fds[count++] = cgroup->self_fd;
+	return count;
 }
 
 void resources_finish(struct run *run)

@@ -283,13 +283,15 @@ int janitor_expect(struct run *run, const struct leftover *what,
 		   struct error *err);
 int janitor_made(struct run *run, struct error *err);
 void janitor_forget(struct run *run);
+/* run->cgroup is there, and nothing has been announced yet. */
+int janitor_group(struct run *run, struct error *err);
 /* Have the janitor keep a copy of @fd open (a lock) until the end. */
 int janitor_hold(struct run *run, int fd, struct error *err);
 /* The child is there: nothing is removed before it has ended. */
 int janitor_watch(struct run *run, struct error *err);
 /*
- * The run is over, or never began: remove run->leftovers and end the
- * janitor.  @err names the first that could not be removed.
+ * The run is over, or never began: remove run->leftovers and the control
+ * group, and end the janitor.  @err names the first that could not be removed.
  */
 int janitor_finish(struct run *run, struct error *err);
 
