@@ -66,6 +66,26 @@ static int finish_plan(struct front *front, struct error *err)
 	return r;
 }
 
+/*
+ * A profile that is refused is a refused launch, and has its record: where
+ * that goes is said by the command line alone then.
+ */
+static void note_refused(struct front *front,
+			 const struct option_words *words)
+{
+	struct plan *plan = front->parse.plan;
+	struct error ignored;
+
+	plan->report = plan_new(plan->arena, plan->rules)->report;
+	for (size_t i = 0; i < front->native.sets.count; i++) {
+		const struct profile_set *set = &front->native.sets.at[i];
+
+		if (!strcmp(set->section, "report"))
+			profile_apply(plan, NULL, set, 1, &ignored);
+	}
+	take_command(plan, words);
+}
+
 int front_read(struct front *front, struct arena *arena, int argc,
 	       const char *const *argv, bool is_bwrap, struct error *err)
 {
@@ -76,6 +96,7 @@ int front_read(struct front *front, struct arena *arena, int argc,
 	};
 	struct parse *parse = &front->parse;
 	enum plan_rules rules;
+	size_t command = 0;
 	int r = 0;
 
 	start(front, arena, is_bwrap);
@@ -84,6 +105,7 @@ int front_read(struct front *front, struct arena *arena, int argc,
 		r = options_parse(parse, &words, err);
 		if (r < 0 || parse->action != PARSE_RUN)
 			return r;
+		command = words.next;
 		words.next = 0;
 	}
 	rules = front->native.profile ? PLAN_RULES_PROFILE : PLAN_RULES_BWRAP;
@@ -94,9 +116,13 @@ int front_read(struct front *front, struct arena *arena, int argc,
 		r = profile_apply(parse->plan, front->native.profile,
 				  front->native.sets.at,
 				  front->native.sets.count, err);
+	if (r < 0) {
+		words.next = command;
+		note_refused(front, &words);
+		return r;
+	}
 	parse->handles = OPTION_BWRAP;
-	if (r >= 0)
-		r = options_parse(parse, &words, err);
+	r = options_parse(parse, &words, err);
 	if (r < 0 || parse->action != PARSE_RUN)
 		return r;
 	take_command(parse->plan, &words);
