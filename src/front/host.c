@@ -342,7 +342,7 @@ static int check_program(const struct plan *plan, struct error *err)
 		  view.op->dest, origin_text(plan->arena, &view.op->origin));
 	error_remedy(err, "add a line 'layer = PATH' to [layers] that shows it");
 	error_status(err, ERROR_STATUS_NOT_FOUND);
-	error_reason(err, "command");
+	error_reason(err, "hidden");
 	return error_result(err);
 }
 
