@@ -13,7 +13,9 @@ KEY_ITEM = re.compile(r"^\.It (?:Cm ([a-z0-9-]+)|Ar NAME) Li =(?: (.*))?$")
 SECTION = re.compile(r"^\.Ss \[([a-z-]+)\] section$")
 # What stands before a mount in [mounts] and modifies it.
 MODIFIERS = ["overlay-src", "perms", "size"]
-REASON = re.compile(r"\berror_reason\s*\(\s*[^,]+,\s*\"([a-z0-9-]+)\"")
+# A call that gives a reason; the words in it are the reasons.
+REASON_CALL = re.compile(r"\berror_reason\s*\(([^;]*)\)\s*;")
+REASON = re.compile(r'"([a-z0-9-]+)"')
 
 
 def rows(context, kind):
@@ -107,7 +109,8 @@ def check_references(context):
 
 def check_options(context):
     """options: the tables, sbx-launch(1) and --help agree"""
-    table = [row[1] for row in rows(context, "option")]
+    # Both languages have --help and --version.
+    table = sorted({row[1] for row in rows(context, "option")})
     page = [name for name, _ in page_options(context)]
     done = subprocess.run([context.binary, "--help"], text=True,
                           capture_output=True)
@@ -176,7 +179,8 @@ def check_reasons(context):
     source = {"other"}
     for name in context.matching(".c"):
         if name.startswith("src/"):
-            source.update(REASON.findall(context.read(name)))
+            for call in REASON_CALL.findall(context.read(name)):
+                source.update(REASON.findall(call))
     page = re.search(r"begin reasons.*?end reasons",
                      context.read(COMMAND_PAGE), re.S)
     if not page:
