@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The profiles in conf/, each with its real interpreter, as a user runs it. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "harness/arena.h"
+#include "harness/host.h"
+#include "harness/identity.h"
+#include "harness/program.h"
+#include "harness/scratch.h"
+#include "harness/tree.h"
+
+static const char *profile(const char *name)
+{
+	return sbx_source(arena_format("conf/%s.ini", name));
+}
+
+/* Run sbx-launch in @cwd with the words up to NULL, for the caller's HOME. */
+static const struct outcome *launch(const char *cwd, const char *name, ...)
+{
+	const char *words[32] = { sbx_launch(), "--profile", profile(name) };
+	size_t count = 3;
+	va_list more;
+
+	va_start(more, name);
+	while (count < 31 && (words[count] = va_arg(more, const char *)))
+		count++;
+	va_end(more);
+	return program_run(&(struct program){ .argv = words, .cwd = cwd });
+}
+
+static const char *workspace_with(const char *name, const char *text)
+{
+	const char *workspace = scratch_make();
+
+	file_write(path_in(workspace, name), text);
+	return workspace;
+}
+
+static void need(const char *program, const char *reason)
+{
+	if (access(program, X_OK) != 0)
+		skip_test(reason, "there is no %s", program);
+}
+
+/* ---- py.ini ------------------------------------------------------------- */
+
+static const char *const py_script =
+	"import os, sqlite3, subprocess, sys, tempfile, multiprocessing\n"
+	"def square(n): return n * n\n"
+	"if __name__ == '__main__':\n"
+	"    with multiprocessing.Pool(2) as pool:\n"
+	"        print(pool.map(square, [1, 2, 3]))\n"
+	"    db = sqlite3.connect('result.db')\n"
+	"    db.execute('create table t (x)'); db.commit()\n"
+	"    with tempfile.TemporaryFile() as f: print(f.write(b'x' * 1000))\n"
+	"    print(subprocess.check_output(['echo', 'sub']))\n"
+	"    print(sys.argv[1:], os.getcwd() == sys.argv[2])\n";
+
+Test(py, script_works_in_the_current_directory)
+{
+	const char *workspace = workspace_with("script.py", py_script);
+	const struct host *before = host_read();
+	const struct outcome *o;
+
+	need("/usr/bin/python3", "python");
+	o = launch(workspace, "py", "script.py", "--flag", workspace, NULL);
+	expect_exit(o, 0);
+	expect_out(o, arena_format("[1, 4, 9]\n1000\nb'sub\\n'\n"
+				   "['--flag', '%s'] True\n", workspace));
+	expect_err(o, "");
+	cr_expect(file_exists(path_in(workspace, "result.db")));
+	expect_host_unchanged(before);
+}
+
+Test(py, nothing_else_can_be_written_or_seen)
+{
+	static const char script[] =
+		"import os, socket\n"
+		"def attempt(what, *args):\n"
+		"    try: return what(*args) and 'yes'\n"
+		"    except OSError as e: return e.strerror\n"
+		"for place in '/etc', '/usr', '/home', '/root', '/run', '/mnt':\n"
+		"    print(attempt(open, place + '/new', 'w'))\n"
+		"print([os.listdir(p) for p in ('/home', '/root', '/run')])\n"
+		"print(attempt(open, '/etc/shadow') != 'yes'\n"
+		"      or not open('/etc/shadow').read())\n"
+		"print([n for n in os.listdir('/proc/self/fd')\n"
+		"       if os.path.exists('/proc/self/fd/' + n)])\n"
+		"print('SECRET' in os.environ, os.environ['HOME'])\n"
+		"print(attempt(socket.create_connection, ('192.0.2.1', 80), 2))\n"
+		"print(open('/proc/self/status').read().split('CapEff:')[1]"
+		".split()[0])\n";
+	const char *workspace = workspace_with("script.py", script);
+	const struct outcome *o;
+
+	need("/usr/bin/python3", "python");
+	setenv("SECRET", "hunter2", 1);
+	o = launch(workspace, "py", "script.py", NULL);
+	expect_exit(o, 0);
+	expect_out(o, "Read-only file system\nRead-only file system\n"
+		      "Read-only file system\nRead-only file system\n"
+		      "Read-only file system\nRead-only file system\n"
+		      "[[], [], []]\nTrue\n['0', '1', '2']\n"
+		      "False /tmp\nNetwork is unreachable\n"
+		      "0000000000000000\n");
+}
+
+Test(py, layer_under_a_mask_is_imported_and_read_only)
+{
+	const char *workspace = workspace_with("script.py",
+		"import helper\n"
+		"print(helper.x)\n"
+		"try: open(helper.__file__, 'a')\n"
+		"except OSError as e: print(e.strerror)\n");
+	const char *layer = workspace_with("helper.py", "x = 42\n");
+	const struct outcome *o;
+
+	need("/usr/bin/python3", "python");
+	o = launch(workspace, "py", "--set",
+		   arena_format("layers.deps=%s", layer), "--env",
+		   arena_format("PYTHONPATH=%s", layer), "script.py", NULL);
+	expect_exit(o, 0);
+	expect_out(o, "42\nRead-only file system\n");
+}
+
+Test(py, directory_that_is_masked_is_no_workspace)
+{
+	const struct outcome *o = launch("/tmp", "py", "script.py", NULL);
+
+	expect_exit(o, 125);
+	expect_err_has(o, "/tmp");
+	expect_err_has(o, "py.ini:");
+	expect_out(o, "");
+}
+
+Test(py, home_directory_is_no_workspace)
+{
+	const struct outcome *o = launch(getenv("HOME"), "py", "x.py", NULL);
+
+	expect_exit(o, 125);
+	expect_err_has(o, getenv("HOME"));
+	expect_out(o, "");
+}
+
+Test(py, missing_script_is_the_launchers_error)
+{
+	const struct outcome *o =
+		launch(scratch_make(), "py", "absent.py", NULL);
+
+	need("/usr/bin/python3", "python");
+	expect_exit(o, 127);
+	expect_err_has(o, "absent.py");
+}
+
+/* ---- py-overlay.ini ------------------------------------------------------ */
+
+Test(py_overlay, changes_go_beside_the_workspace)
+{
+	const char *parent = scratch_make();
+	const char *workspace = path_in(parent, "w");
+	const char *upper = path_in(parent, "w.upper");
+	const struct tree *frozen;
+	const struct outcome *o;
+
+	need("/usr/bin/python3", "python");
+	directory_make(workspace, 0700);
+	directory_make(upper, 0700);
+	file_write(path_in(workspace, "script.py"),
+		   "import os\n"
+		   "open('data', 'a').write('more')\n"
+		   "os.remove('old')\n"
+		   "print(sorted(os.listdir('.')), open('data').read())\n");
+	file_write(path_in(workspace, "data"), "some ");
+	file_write(path_in(workspace, "old"), "");
+	frozen = tree_read(workspace, TREE_CONTENT);
+
+	o = launch(workspace, "py-overlay", "script.py", NULL);
+	expect_exit(o, 0);
+	expect_out(o, "['data', 'script.py'] some more\n");
+	expect_tree_unchanged(frozen, workspace, TREE_CONTENT);
+	expect_file(path_in(upper, "data"), "some more");
+	cr_expect(S_ISCHR(file_mode(path_in(upper, "old"))));
+	cr_expect(!file_exists(path_in(upper, "script.py")));
+	o = program_run(&(struct program){ .argv = ARGV("ls", parent) });
+	expect_out(o, "w\nw.upper\n");
+}
+
+Test(py_overlay, missing_upper_is_named)
+{
+	const char *workspace = workspace_with("script.py", "");
+	const struct outcome *o =
+		launch(workspace, "py-overlay", "script.py", NULL);
+
+	expect_exit(o, 125);
+	expect_err_has(o, arena_format("%s.upper", workspace));
+}
+
+/* ---- workspace.ini ------------------------------------------------------- */
+
+Test(workspace, minimal_system_with_the_directory_at_workspace)
+{
+	const char *workspace = workspace_with("in", "input\n");
+	const struct outcome *o = launch(workspace, "workspace", "sh", "-c",
+		"pwd; cat in; echo output >out; touch /tmp/x /cache/x; "
+		"ls -d /home /root /var/log /mnt 2>/dev/null; "
+		"for f in /etc/new /new; do touch $f || echo refused; done",
+		NULL);
+
+	expect_exit(o, 0);
+	expect_out(o, "/workspace\ninput\nrefused\nrefused\n");
+	expect_file(path_in(workspace, "out"), "output\n");
+}
+
+Test(workspace, cache_outlives_the_run_when_it_is_there)
+{
+	const char *home = scratch_make(), *cache;
+	const struct outcome *o;
+
+	directory_make_all(path_in(home, ".cache"));
+	cache = path_in(home, ".cache/sbx-launch");
+	/* Started by root, the command is somebody else. */
+	directory_make(cache, 0777);
+	setenv("HOME", home, 1);
+	o = launch(scratch_make(), "workspace", "sh", "-c",
+		   "echo kept >/cache/file", NULL);
+	expect_exit(o, 0);
+	expect_file(path_in(cache, "file"), "kept\n");
+}
+
+/* ---- readonly.ini, ephemeral.ini ----------------------------------------- */
+
+Test(readonly, reads_and_writes_nothing)
+{
+	const char *workspace = workspace_with("in", "input\n");
+	const struct tree *before = tree_read(workspace, TREE_TOUCHED);
+	const struct outcome *o = launch(workspace, "readonly", "sh", "-c",
+		"cat in; for d in . /tmp /var/tmp /etc; do "
+		"(: >$d/new) 2>/dev/null && echo $d; done; exit 3", NULL);
+
+	expect_exit(o, 3);
+	expect_out(o, "input\n");
+	expect_tree_unchanged(before, workspace, TREE_TOUCHED);
+}
+
+Test(ephemeral, changes_are_gone_and_the_run_is_on_record)
+{
+	const char *workspace = workspace_with("in", "input\n");
+	const char *home = scratch_make();
+	const struct tree *before = tree_read(workspace, TREE_CONTENT);
+	const struct outcome *o;
+
+	setenv("HOME", home, 1);
+	o = launch(workspace, "ephemeral", "sh", "-c",
+		   "rm in; echo x >new; cat new; ls", NULL);
+	expect_exit(o, 0);
+	expect_out(o, "x\nnew\n");
+	expect_tree_unchanged(before, workspace, TREE_CONTENT);
+	o = program_run(&(struct program){ .argv = ARGV("cat",
+		path_in(home, ".sbx-launch-audit.jsonl")) });
+	expect_out_has(o, "\"exitCode\":0");
+}
+
+Test(ephemeral, environment_is_path_home_lang)
+{
+	const struct outcome *o;
+
+	setenv("HOME", scratch_make(), 1);
+	setenv("LC_TIME", "C", 1);
+	setenv("SECRET", "hunter2", 1);
+	o = launch(scratch_make(), "ephemeral", "env", NULL);
+	expect_exit(o, 0);
+	expect_out_has(o, "LC_TIME=C\n");
+	expect_out_has(o, "HOME=/tmp\n");
+	expect_out_has(o, "LANG=");
+	cr_expect(!strstr(o->out, "SECRET"));
+}
+
+Test(ephemeral, time_is_up)
+{
+	const struct outcome *o;
+
+	setenv("HOME", scratch_make(), 1);
+	o = launch(scratch_make(), "ephemeral", "--timeout", "200ms",
+		   "sleep", "20", NULL);
+	expect_exit(o, 124);
+}
+
+/* ---- sh.ini, node.ini, the examples --------------------------------------- */
+
+Test(sh, script_with_arguments)
+{
+	const char *workspace = workspace_with("script.sh",
+		"echo \"$0 $*\"; echo x >made; exit 5\n");
+	const struct outcome *o =
+		launch(workspace, "sh", "script.sh", "a b", "c", NULL);
+
+	expect_exit(o, 5);
+	expect_out(o, "script.sh a b c\n");
+	expect_file(path_in(workspace, "made"), "x\n");
+}
+
+Test(node, script_with_workers_and_a_child)
+{
+	const char *workspace = workspace_with("script.js",
+		"const { Worker } = require('worker_threads');\n"
+		"const { execFileSync } = require('child_process');\n"
+		"require('fs').writeFileSync('made', 'x\\n');\n"
+		"console.log(String(execFileSync('echo', ['sub'])).trim());\n"
+		"new Worker('console.log(6 * 7)', { eval: true });\n");
+	const struct outcome *o;
+
+	need("/usr/bin/node", "node");
+	o = launch(workspace, "node", "script.js", NULL);
+	expect_exit(o, 0);
+	expect_out(o, "sub\n42\n");
+	expect_file(path_in(workspace, "made"), "x\n");
+}
+
+Test(examples, run_from_where_they_are_installed)
+{
+	static const char *const pairs[][2] = {
+		{ "py", "look.py" }, { "sh", "look.sh" }, { "node", "look.js" },
+	};
+
+	need("/usr/bin/python3", "python");
+	need("/usr/bin/node", "node");
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		const char *example = sbx_source(arena_format(
+			"conf/examples/%s", pairs[i][1]));
+		const char *workspace = workspace_with(pairs[i][1],
+						file_read(example, NULL));
+		const struct outcome *o = launch(workspace, pairs[i][0],
+						 pairs[i][1], NULL);
+
+		expect_exit(o, 0);
+		expect_err(o, "");
+		expect_out_has(o, "writable");
+	}
+}
