@@ -194,20 +194,9 @@ int apifs_proc(struct child *child, const struct op *op,
 
 	if (point < 0)
 		return point;
-	if (proc < 0)
-		proc = mountfd_new("proc", NULL, 0, MOUNT_ATTR_NOSUID |
-				   MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
-	if (proc < 0 || mountfd_attach(proc, point, op->dest, err) < 0) {
-		if (err->code == EPERM && !child_is_bwrap(child)) {
-			error_reason(err, "proc-masked");
-			error_remedy(err, "parts of the surrounding /proc are "
-				     "covered (a container masks them), so the "
-				     "kernel gives no new one: start the "
-				     "container with an unmasked /proc");
-		}
+	if (mountfd_attach(proc, point, op->dest, err) < 0)
 		return op_say(child, err, "Can't mount proc on /newroot/%s",
 			      op->dest + (op->dest[0] == '/'));
-	}
 	if (child_is_bwrap(child))
 		return cover_proc_bwrap(child, proc, err);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(proc_covers); i++)

@@ -100,15 +100,10 @@ static int confine_profile(struct child *child, struct error *err)
 static int confine_bwrap(struct child *child, struct error *err)
 {
 	const struct plan_bwrap *bwrap = &child->plan->bwrap;
-	struct caps_state state;
-	uint64_t wanted = 0;
-	bool is_root = !getuid() && !child->run->ids.host_uid;
+	uint64_t wanted = child->run->caller_caps;
+	bool is_root = !child->run->ids.host_uid;
 	int r;
 
-	if (caps_read(child->procfs, &state, err) < 0)
-		return error_result(err);
-	if (is_root)
-		wanted = state.effective;
 	for (size_t i = 0; i < bwrap->caps.count; i++) {
 		const struct cap_step *step = &bwrap->caps.at[i];
 		uint64_t mask = step->cap < 0 ? caps_all() :
@@ -118,10 +113,10 @@ static int confine_bwrap(struct child *child, struct error *err)
 	}
 	if (caps_no_new_privs(err) < 0)
 		return error_result(err);
-	if (is_root && !bwrap->caps.count)
-		return 0;
 	if (child->run->ids.new_userns && caps_cut_bounding(wanted, err) < 0)
 		return error_result(err);
+	if (is_root && !bwrap->caps.count)
+		return 0;
 	r = caps_apply(wanted, true, err);
 	/* Root that lacks what was asked for goes on as it is. */
 	return r == -EPERM && is_root ? 0 : r;

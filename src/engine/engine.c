@@ -21,6 +21,7 @@
 #include "engine/child.h"
 #include "engine/relay.h"
 #include "engine/stages.h"
+#include "sys/caps.h"
 #include "sys/proc.h"
 
 #include <assert.h>
@@ -113,6 +114,7 @@ static int spawn(struct run *run, struct error *err)
 static int prepare(struct run *run, struct error *err)
 {
 	const struct plan_bwrap *bwrap = &run->plan->bwrap;
+	struct caps_state caps;
 
 	run->progress = mmap(NULL, sizeof(*run->progress),
 			     PROT_READ | PROT_WRITE,
@@ -124,8 +126,13 @@ static int prepare(struct run *run, struct error *err)
 	if (prepare_run(run, err) < 0 || filters_read(run, err) < 0 ||
 	    identity_choose(run, err) < 0 || resources_prepare(run, err) < 0)
 		return error_result(err);
-	if (run->plan->rules == PLAN_RULES_PROFILE)
+	if (run->plan->rules == PLAN_RULES_PROFILE) {
 		verify_note_namespaces(run);
+	} else if (!run->ids.host_uid) {
+		if (caps_read(-EBADF, &caps, err) < 0)
+			return error_result(err);
+		run->caller_caps = caps.effective;
+	}
 	run->child_waits = run->ids.parent_maps || run->has_cgroup || bwrap->info_fd >= 0 ||
 			   bwrap->json_status_fd >= 0 ||
 			   bwrap->userns_block_fd >= 0;

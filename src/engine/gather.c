@@ -242,16 +242,14 @@ static int gather_overlay(const struct child *child, const struct op *op,
 }
 
 /* Without a pid namespace of its own /proc is the host's. */
-static int gather_proc(const struct child *child, const struct op *op,
-		       struct source *source, struct error *err)
+static int clone_proc(const struct child *child, const struct op *op,
+		      struct source *source, struct error *err)
 {
 	struct mountfd_attr attr = {
 		.set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 		.recursive = true,
 	};
 
-	if (child->plan->ns[NS_PID].want != NS_WANT_HOST)
-		return 0;
 	if (!child_is_bwrap(child)) {
 		attr.propagation = MS_PRIVATE;
 		attr.set |= MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC;
@@ -263,6 +261,30 @@ static int gather_proc(const struct child *child, const struct op *op,
 		return op_say(child, err, "Can't bind mount /oldroot/proc on "
 			      "/newroot%s", op->dest);
 	return 0;
+}
+
+/*
+ * A new procfs is given only to who can see a whole one (mount_too_revealing
+ * in the kernel), so it is made while the host's is still there.
+ */
+static int gather_proc(const struct child *child, const struct op *op,
+		       struct source *source, struct error *err)
+{
+	if (child->plan->ns[NS_PID].want == NS_WANT_HOST)
+		return clone_proc(child, op, source, err);
+	source->mount = mountfd_new("proc", NULL, 0, MOUNT_ATTR_NOSUID |
+				    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	if (source->mount >= 0)
+		return 0;
+	if (err->code == EPERM && !child_is_bwrap(child)) {
+		error_reason(err, "proc-masked");
+		error_remedy(err, "parts of the surrounding /proc are covered "
+			     "(a container masks them), so the kernel gives "
+			     "no new one: start the container with an "
+			     "unmasked /proc");
+	}
+	return op_say(child, err, "Can't mount proc on /newroot/%s",
+		      op->dest + (op->dest[0] == '/'));
 }
 
 static int gather_op(const struct child *child, const struct op *op,

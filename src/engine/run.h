@@ -136,6 +136,7 @@ struct run {
 	LIST_OF(struct filter) filters;
 
 	struct run_ids ids;
+	uint64_t caller_caps; /* bubblewrap's rules: root's effective set */
 	ino_t ns_inodes[NS_COUNT]; /* the launcher's namespaces; 0: unknown */
 	bool has_cgroup;
 	struct cgroup cgroup;      /* of the run, with @has_cgroup */
