@@ -106,7 +106,7 @@ static int enter_profile(struct child *child, struct error *err)
 		error_set(err, errno, "%s: chdir '%s'",
 			  origin_text(child->arena, &plan->chdir_origin),
 			  path);
-		error_reason(err, "chdir");
+		error_reason(err, "working-directory");
 		if (err->code == ENOENT)
 			explain_hidden(child, path, err);
 		return error_result(err);
