@@ -65,7 +65,10 @@ void gather_init(struct run *run);
 struct mountfd_attr;
 void gather_attr(const struct plan *plan, const struct op *op,
 		 struct mountfd_attr *ret_attr);
-int gather_clone(struct arena *arena, const struct op *op, struct error *err);
+int gather_open(const struct plan *plan, const struct op *op, const char *path,
+		struct error *err);
+int gather_clone(const struct plan *plan, const struct op *op,
+		 struct error *err);
 int gather_type(struct source *source, int mount, struct error *err);
 /* gather_root.c */
 int gather_outside(struct run *run, struct error *err);

@@ -107,15 +107,36 @@ static int open_without_link(struct arena *arena, const char *path,
 	return -ELOOP;
 }
 
-int gather_clone(struct arena *arena, const struct op *op,
-			struct error *err)
+/* Is @path one that may not be a symlink itself: the workspace? */
+static bool is_bare(const struct plan *plan, const struct op *op,
+		    const char *path)
+{
+	const char *workspace = plan->workspace.source;
+
+	return op->flags & OP_NO_FOLLOW && workspace &&
+	       !strcmp(path, workspace);
+}
+
+int gather_open(const struct plan *plan, const struct op *op, const char *path,
+		struct error *err)
+{
+	int fd;
+
+	if (is_bare(plan, op, path))
+		return open_without_link(plan->arena, path, err);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? error_set(err, errno, "open '%s'", path) : fd;
+}
+
+int gather_clone(const struct plan *plan, const struct op *op,
+		 struct error *err)
 {
 	auto_close int fd = -EBADF;
 
-	if (!(op->flags & OP_NO_FOLLOW))
+	if (!is_bare(plan, op, op->source))
 		return mountfd_clone(AT_FDCWD, op->source, MOUNTFD_RECURSIVE,
 				     err);
-	fd = open_without_link(arena, op->source, err);
+	fd = open_without_link(plan->arena, op->source, err);
 	return fd < 0 ? fd : mountfd_clone(fd, "", MOUNTFD_RECURSIVE, err);
 }
 
@@ -135,7 +156,7 @@ static int gather_bind(const struct child *child, const struct op *op,
 		       struct source *source, struct error *err)
 {
 	struct mountfd_attr attr;
-	int mount = gather_clone(child->arena, op, err);
+	int mount = gather_clone(child->plan, op, err);
 
 	/*
 	 * bubblewrap's language looks for a relative optional source that
@@ -203,15 +224,13 @@ static int gather_bind_fd(const struct child *child, const struct op *op,
 	return gather_type(source, source->mount, err);
 }
 
-static int open_layer(const struct child *child, const char *path,
-		      struct error *err)
+static int open_layer(const struct child *child, const struct op *op,
+		      const char *path, struct error *err)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC);
+	int fd = gather_open(child->plan, op, path, err);
 
-	if (fd >= 0)
-		return fd;
-	error_set(err, errno, "open '%s'", path);
-	return op_say(child, err, "Can't find source path %s", path);
+	return fd >= 0 ? fd :
+	       op_say(child, err, "Can't find source path %s", path);
 }
 
 static int gather_overlay(const struct child *child, const struct op *op,
@@ -221,19 +240,19 @@ static int gather_overlay(const struct child *child, const struct op *op,
 	if (source->lowers.count)
 		return 0;
 	for (size_t i = 0; i < op->lowers.count; i++) {
-		int fd = open_layer(child, op->lowers.at[i], err);
+		int fd = open_layer(child, op, op->lowers.at[i], err);
 
 		if (fd < 0)
 			return fd;
 		*arena_push(child->arena, &source->lowers) = fd;
 	}
 	if (op->upper) {
-		source->upper = open_layer(child, op->upper, err);
+		source->upper = open_layer(child, op, op->upper, err);
 		if (source->upper < 0)
 			return source->upper;
 	}
 	if (source->work_path) {
-		source->work = open_layer(child, source->work_path, err);
+		source->work = open_layer(child, op, source->work_path, err);
 		if (source->work < 0)
 			return source->work;
 	}

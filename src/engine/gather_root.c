@@ -76,7 +76,7 @@ static int map_bind(struct run *run, struct idmaps *maps, const struct op *op,
 		    struct source *source, struct error *err)
 {
 	struct mountfd_attr attr;
-	int mount = gather_clone(run->arena, op, err);
+	int mount = gather_clone(run->plan, op, err);
 
 	if (mount == -ENOENT && op->flags & OP_OPTIONAL) {
 		source->skipped = true;
@@ -88,21 +88,22 @@ static int map_bind(struct run *run, struct idmaps *maps, const struct op *op,
 		return mount;
 	source->mount = mount;
 	gather_attr(run->plan, op, &attr);
-	if (map_tree(run, maps, mount, attr, op->source, err) < 0) {
-		/* What is only read may do with everybody's rights. */
-		if (!(op->flags & OP_READ_ONLY) ||
-		    mountfd_set_attr(mount, &attr, err) < 0)
-			return error_result(err);
-	}
+	/* What is not the workspace may do with everybody's rights. */
+	if (map_tree(run, maps, mount, attr, op->source, err) < 0 &&
+	    (op->role == ROLE_WORKSPACE ||
+	     mountfd_set_attr(mount, &attr, err) < 0))
+		return error_result(err);
 	return gather_type(source, mount, err);
 }
 
 /* Clone @path alone, mapped; the clone is attached later (overlay.c). */
-static int map_layer(struct run *run, struct idmaps *maps, const char *path,
-		     struct source *source, struct error *err)
+static int map_layer(struct run *run, struct idmaps *maps, const struct op *op,
+		     const char *path, struct source *source,
+		     struct error *err)
 {
 	const struct mountfd_attr attr = { .propagation = MS_PRIVATE };
-	int mount = mountfd_clone(AT_FDCWD, path, 0, err);
+	auto_close int fd = gather_open(run->plan, op, path, err);
+	int mount = fd < 0 ? fd : mountfd_clone(fd, "", 0, err);
 
 	if (mount < 0)
 		return mount;
@@ -154,14 +155,25 @@ static int map_overlay(struct run *run, struct idmaps *maps,
 {
 	source->type = S_IFDIR;
 	for (size_t i = 0; i < op->lowers.count; i++) {
-		int mount = map_layer(run, maps, op->lowers.at[i], source,
-				      err);
+		int mount = map_layer(run, maps, op, op->lowers.at[i],
+				      source, err);
 
 		if (mount < 0)
 			return mount;
 		*arena_push(run->arena, &source->lowers) = mount;
 	}
 	return op->upper ? map_upper(run, maps, op, source, err) : 0;
+}
+
+/*
+ * What the payload is to write to, and what the plan says it sees as the
+ * owner does.
+ */
+static bool is_mapped(const struct op *op)
+{
+	return op->flags & OP_ID_MAPPED ||
+	       (op->kind == OP_BIND && op->phase == PHASE_MOUNTS &&
+		!(op->flags & (OP_READ_ONLY | OP_DEVICES)));
 }
 
 int gather_outside(struct run *run, struct error *err)
@@ -176,7 +188,7 @@ int gather_outside(struct run *run, struct error *err)
 		const struct op *op = &run->plan->ops.at[i];
 		struct source *source = &run->sources[i];
 
-		if (!(op->flags & OP_ID_MAPPED))
+		if (!is_mapped(op))
 			continue;
 		if (op->lowers.count)
 			r = map_overlay(run, &maps, op, source, err);

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "sys/mountfd.h"
+#include "sys/proc.h"
 #include "sys/rootfs.h"
 
 #include <errno.h>
@@ -131,6 +132,43 @@ static void explain_upper(const struct op *op, const struct source *source,
 }
 
 /*
+ * A directory with something mounted below it cannot be a layer in a user
+ * namespace, where that cannot be taken away: name the first such mount.
+ */
+static void explain_lowers(const struct child *child, const struct op *op,
+			   struct error *err)
+{
+	struct error ignored;
+	int fd = proc_open_file(child->procfs, "self/mountinfo", O_RDONLY,
+				&ignored);
+	FILE *table = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL, point[PATH_MAX];
+	size_t size = 0;
+
+	while (table && getline(&line, &size, table) > 0) {
+		if (sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1)
+			continue;
+		for (size_t i = 0; i < op->lowers.count; i++) {
+			const char *lower = path_normalise(child->arena,
+							   op->lowers.at[i]);
+
+			if (!path_is_below(point, lower) ||
+			    !strcmp(point, lower))
+				continue;
+			error_reason(err, "overlay-lower");
+			error_remedy(err, "'%s' is mounted below the layer "
+				     "'%s': overlay the two separately",
+				     text_printable(child->arena, point),
+				     lower);
+			i = op->lowers.count - 1;
+		}
+	}
+	free(line);
+	if (table)
+		fclose(table);
+}
+
+/*
  * What bubblewrap's users know: the options as it spells them.  Only for
  * the text of an error.
  */
@@ -211,6 +249,8 @@ int overlay_mount(struct child *child, const struct op *op,
 			      spell_options(child->arena, op));
 	if (!err->reason[0])
 		explain_upper(op, source, err);
+	if (!err->reason[0] && err->code == EINVAL)
+		explain_lowers(child, op, err);
 	return op_say(child, err, "Can't make overlay mount on /newroot%s "
 		      "with options %s", op->dest,
 		      spell_options(child->arena, op));
