@@ -194,8 +194,7 @@ static int cgroup_choose_name(const struct cgroup_site *sites, size_t count,
 }
 
 /* Out of the group that is to hand on controllers, into a leaf of it. */
-static int cgroup_leave(struct cgroup *cgroup, unsigned enable,
-			struct error *err)
+static int cgroup_leave(struct cgroup *cgroup, struct error *err)
 {
 	int parent_fd = cgroup->v2.parent_fd;
 	struct cgroup_place self;
@@ -212,12 +211,31 @@ static int cgroup_leave(struct cgroup *cgroup, unsigned enable,
 		return error_set(err, -result,
 				 "cgroup: move the launcher to '%s'",
 				 cgroup->self_name);
-	result = cgroup_switch_controllers(parent_fd, '+', enable);
+	return 0;
+}
+
+/* Let @site hand on what it does not yet. */
+static int cgroup_prepare_v2(struct cgroup *cgroup,
+			     const struct cgroup_site *site, struct error *err)
+{
+	int result;
+
+	if (!site->enable)
+		return 0;
+	if (site->must_leave) {
+		result = cgroup_leave(cgroup, err);
+		if (result < 0)
+			return result;
+	}
+	result = cgroup_switch_controllers(cgroup->v2.parent_fd, '+',
+					   site->enable);
 	if (result < 0)
 		return error_set(err, -result,
 				 "cgroup: enable controllers in "
 				 "cgroup.subtree_control");
-	cgroup->self_enabled = enable;
+	/* The root is left with them: others may have begun to use them */
+	if (site->must_leave)
+		cgroup->self_enabled = site->enable;
 	return 0;
 }
 
@@ -293,11 +311,9 @@ static int cgroup_make(struct cgroup *cgroup, struct cgroup_site *sites,
 	if (v2->fd < 0)
 		return 0;
 	cgroup->v2.parent_fd = take_fd(&v2->fd);
-	if (v2->enable) {
-		result = cgroup_leave(cgroup, v2->enable, err);
-		if (result < 0)
-			return result;
-	}
+	result = cgroup_prepare_v2(cgroup, v2, err);
+	if (result < 0)
+		return result;
 	return cgroup_make_place(cgroup->v2.parent_fd, cgroup->name,
 				 &cgroup->v2, err);
 }

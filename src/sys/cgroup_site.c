@@ -6,15 +6,17 @@
  * cgroup.procs of the nearest common ancestor of its old and its new group
  * may be written.  So the place is the launcher's own group or one above it.
  * A group hands controllers on to those below only while it has no processes
- * itself, the root excepted.  That leaves two cases:
+ * itself, the root excepted.  That leaves three cases:
  *
  *   - a group above the launcher's which already hands on what is wanted: a
  *     slice, or a delegated service whose processes sit in a leaf of it;
  *   - the launcher's own group when nobody else is in it, as in a scope made
- *     for it: the launcher then moves itself into a leaf.
+ *     for it: the launcher then moves itself into a leaf;
+ *   - the root itself when the launcher is in it: a machine without a service
+ *     manager.
  *
- * Controllers are never enabled for a group that has others in it: what
- * belongs to a service manager stays as that has set it.
+ * Otherwise no controllers are enabled: what belongs to a service manager
+ * stays as that has set it.
  *
  * Version 1: each controller has a hierarchy of its own, and a group goes
  * below the launcher's own.
@@ -160,24 +162,27 @@ static bool cgroup_is_alone(int directory)
 	return !strcmp(text, own);
 }
 
-/* Groups with processes that are threads of a wider one take no controllers. */
-static bool cgroup_is_domain(int directory)
+enum cgroup_type { TYPE_ROOT, TYPE_DOMAIN, TYPE_OTHER };
+
+static enum cgroup_type cgroup_read_type(int directory)
 {
 	char type[32];
 	int result = cgroup_read_file(directory, "cgroup.type", type,
 				      sizeof(type));
 
-	/* The root has no such file */
-	return result == -ENOENT || (!result && !strcmp(type, "domain\n"));
+	if (result == -ENOENT)
+		return TYPE_ROOT;
+	return !result && !strcmp(type, "domain\n") ? TYPE_DOMAIN : TYPE_OTHER;
 }
 
 /*
- * Does @directory serve?  Then 0, with the controllers that have to be
- * enabled first, if that is possible.
+ * Does @directory serve?  Then 0, with *@ret_site complete but for the
+ * descriptor.
  */
 static int cgroup_try_v2(int directory, bool is_own, unsigned wanted,
-			 unsigned *ret_enable, const char **ret_why)
+			 struct cgroup_site *ret_site, const char **ret_why)
 {
+	enum cgroup_type type = cgroup_read_type(directory);
 	unsigned missing;
 
 	if (!cgroup_may_write(directory, ".") ||
@@ -185,7 +190,7 @@ static int cgroup_try_v2(int directory, bool is_own, unsigned wanted,
 		*ret_why = "no cgroup around the launcher is writable for it";
 		return -1;
 	}
-	if (!cgroup_is_domain(directory)) {
+	if (type == TYPE_OTHER) {
 		*ret_why = "the launcher is in a threaded cgroup";
 		return -1;
 	}
@@ -197,14 +202,16 @@ static int cgroup_try_v2(int directory, bool is_own, unsigned wanted,
 			   "controllers";
 		return -1;
 	}
-	if (missing && !(is_own && cgroup_is_alone(directory) &&
+	if (missing && !(is_own && (type == TYPE_ROOT ||
+				    cgroup_is_alone(directory)) &&
 			 cgroup_may_write(directory,
 					  "cgroup.subtree_control"))) {
 		*ret_why = "other processes are in the launcher's cgroup, and "
 			   "none above it hands the controllers on";
 		return -1;
 	}
-	*ret_enable = missing;
+	ret_site->enable = missing;
+	ret_site->must_leave = missing && type != TYPE_ROOT;
 	return 0;
 }
 
@@ -231,12 +238,10 @@ int cgroup_find_v2(const struct cgroup_view *view, unsigned wanted,
 	*ret_why = "the launcher's cgroup cannot be opened";
 	for (;;) {
 		auto_close int fd = cgroup_open_below(root, path);
-		unsigned enable;
 
 		if (fd >= 0 &&
-		    !cgroup_try_v2(fd, is_own, wanted, &enable, ret_why)) {
+		    !cgroup_try_v2(fd, is_own, wanted, ret_site, ret_why)) {
 			ret_site->fd = take_fd(&fd);
-			ret_site->enable = enable;
 			return 0;
 		}
 		is_own = false;
@@ -272,7 +277,6 @@ int cgroup_find_v1(const struct cgroup_view *view,
 		*ret_why = "the launcher's cgroup is not writable for it";
 		return -1;
 	}
-	ret_site->fd = take_fd(&fd);
-	ret_site->enable = 0;
+	*ret_site = (struct cgroup_site){ .fd = take_fd(&fd) };
 	return 0;
 }

@@ -16,9 +16,13 @@ void cgroup_view_read(struct cgroup_view *view);
 
 struct cgroup_site {
 	int fd;           /* directory to make a group in; owned by the caller */
-	unsigned enable;  /* version 2: controllers that are there, but not
-			   * yet enabled for groups below; then the directory
-			   * is this process's own group, and it is alone */
+	/*
+	 * Version 2: controllers that it has and does not yet hand on to
+	 * groups below; it is this process's own group then.
+	 */
+	unsigned enable;
+	bool must_leave;  /* it can do so only without processes: this one,
+			   * the only one there, has to go first */
 };
 
 /*

@@ -5,12 +5,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 
 #include "attempt.h"
 #include "base/mem.h"
+#include "harness/arena.h"
 #include "harness/identity.h"
 #include "harness/program.h"
 #include "harness/scratch.h"
@@ -295,4 +298,231 @@ static int without_right(const void *unused)
 Test(cgroup, an_ordinary_user_gets_it_or_is_told_why)
 {
 	expect_passes(without_right, .as_user = true);
+}
+
+/* ---- version 2, delegated to an ordinary user ------------------------------- */
+
+/* The test is the service manager. */
+static const char top[] = "/sys/fs/cgroup";
+static const char controllers[] = "+pids +memory +cpu";
+
+/* A group below the root that belongs to the ordinary user; its path. */
+static const char *delegate(const char *name)
+{
+	const char *path = arena_format("%s/sbx-test-%d%s", top, getpid(),
+					name);
+	static const char *const files[] = {
+		"", "cgroup.procs", "cgroup.subtree_control",
+		"cgroup.threads",
+	};
+
+	directory_make(path, 0755);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		cr_assert(chown(path_in(path, files[i]), identity_user(),
+				identity_user()) == 0);
+	return path;
+}
+
+static void write_to(const char *directory, const char *file,
+		     const char *text)
+{
+	const char *path = path_in(directory, file);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		harness_fail("write '%s' to %s: %s", text, path,
+			     strerror(errno));
+	close(fd);
+}
+
+/* Somebody else's process in @group. */
+static struct process *start_in(const char *group)
+{
+	struct process *process =
+		process_start(&(struct program){ .argv = ARGV("sleep", "60") });
+
+	write_to(group, "cgroup.procs",
+		 arena_format("%d", process_pid(process)));
+	return process;
+}
+
+static void needs_v2(void)
+{
+	struct statfs info;
+
+	if (identity_self() != IDENTITY_ROOT)
+		skip_test("cgroup2", "a user to delegate to");
+	if (statfs(top, &info) < 0 || info.f_type != CGROUP2_SUPER_MAGIC ||
+	    !strstr(file_read(path_in(top, "cgroup.controllers"), NULL),
+		    "pids"))
+		skip_test("cgroup2", "controllers of version 2");
+	write_to(top, "cgroup.subtree_control", controllers);
+}
+
+/* Into @group, and then the ordinary user. */
+static int become_user_in(const char *group)
+{
+	int fd = open(path_in(group, "cgroup.procs"), O_WRONLY | O_CLOEXEC);
+
+	CHECK(write(fd, "0", 1) == 1);
+	close(fd);
+	CHECK(setgid(identity_user()) == 0 && setuid(identity_user()) == 0);
+	return 0;
+}
+
+/* A whole run with all limits, as the engine makes it. */
+static int run_limited(const char *place)
+{
+	const struct cgroup_limits limits = {
+		.processes = 5, .memory = 32 << 20, .cpu_percent = 50,
+	};
+	struct cgroup_support support;
+	struct cgroup_usage usage;
+	struct cgroup cgroup;
+	struct proc_clone args;
+	int go[2], pidfd, status;
+	const char *group;
+	char byte;
+
+	cgroup_probe(&support);
+	for (int i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		CHECK(support.version[i] == CGROUP_V2);
+	ATTEMPT(cgroup_create(&limits, &cgroup, &err));
+	group = path_in(place, cgroup.name);
+	CHECK(file_exists(group));
+	CHECK(!strcmp(file_read(path_in(group, "pids.max"), NULL), "5\n"));
+	CHECK(!strcmp(file_read(path_in(group, "memory.max"), NULL),
+		      "33554432\n"));
+	CHECK(!strcmp(file_read(path_in(group, "memory.oom.group"), NULL),
+		      "1\n"));
+	CHECK(!strcmp(file_read(path_in(group, "cpu.max"), NULL),
+		      "50000 100000\n"));
+	args = (struct proc_clone){ .cgroup_fd = cgroup_clone_fd(&cgroup) };
+	CHECK(pipe2(go, O_CLOEXEC) == 0);
+	/* Held, since the old clone(2) moves it when it runs already */
+	if (!ATTEMPT(proc_clone(&args, &pidfd, &err)))
+		_exit(read(go[0], &byte, 1) == 1 ? count_forks() : 99);
+	CHECK(write(go[1], "x", 1) == 1);
+	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	CHECK(WEXITSTATUS(status) == 4);
+	cgroup_read_usage(&cgroup, &usage);
+	CHECK(usage.forks_refused == 1 && usage.oom_kills == 0);
+	CHECK(usage.cpu_usec != UINT64_MAX);
+	REFUSED(cgroup_remove(&cgroup, 5, &err), EBUSY, cgroup.name);
+	ATTEMPT(cgroup_kill(&cgroup, &err));
+	ATTEMPT(cgroup_remove(&cgroup, 2000, &err));
+	cgroup_close(&cgroup);
+	CHECK(!file_exists(group));
+	return 0;
+}
+
+static int run_alone(const void *group)
+{
+	struct stat info;
+
+	CHECK(become_user_in(group) == 0);
+	CHECK(run_limited(group) == 0);
+	/* As before: in the group, which has none below, hands on nothing */
+	CHECK(stat(group, &info) == 0 && info.st_nlink == 2);
+	CHECK(!strcmp(file_read(path_in(group, "cgroup.procs"), NULL),
+		      arena_format("%d\n", getpid())));
+	CHECK(!strcmp(file_read(path_in(group, "cgroup.subtree_control"),
+				NULL), "\n") ||
+	      !*file_read(path_in(group, "cgroup.subtree_control"), NULL));
+	/* And again */
+	return run_limited(group);
+}
+
+Test(cgroup, a_launcher_alone_in_its_group)
+{
+	const char *group;
+
+	needs_v2();
+	group = delegate("");
+	expect_passes(run_alone, .data = group);
+	expect_passes(run_alone, .data = group, REFUSING({ "clone3", ENOSYS }));
+	cr_expect(rmdir(group) == 0);
+}
+
+static int run_below(const void *group)
+{
+	CHECK(become_user_in(path_in(group, "main")) == 0);
+	return run_limited(group);
+}
+
+Test(cgroup, a_service_that_sits_in_a_leaf)
+{
+	const char *group, *leaf;
+	struct process *other;
+
+	needs_v2();
+	group = delegate("");
+	leaf = delegate("/main");
+	write_to(group, "cgroup.subtree_control", controllers);
+	/* Someone else is in the leaf: no matter */
+	other = start_in(leaf);
+	expect_passes(run_below, .data = group);
+	process_signal(other, SIGKILL);
+	process_finish(other);
+	cr_expect(rmdir(leaf) == 0 && rmdir(group) == 0);
+}
+
+static int refuse_beside_others(const void *group)
+{
+	const struct cgroup_limits limits = {
+		.processes = 5, .memory = UINT64_MAX, .cpu_percent = UINT64_MAX,
+	};
+	struct cgroup cgroup;
+
+	CHECK(become_user_in(group) == 0);
+	REFUSED(cgroup_create(&limits, &cgroup, &err), ENOTSUP, "pids");
+	CHECK(strstr(err.remedy, "Delegate"));
+	return 0;
+}
+
+Test(cgroup, refuses_a_group_that_others_are_in)
+{
+	const char *group;
+	struct process *other;
+
+	needs_v2();
+	group = delegate("");
+	other = start_in(group);
+	expect_passes(refuse_beside_others, .data = group);
+	process_signal(other, SIGKILL);
+	process_finish(other);
+	cr_expect(rmdir(group) == 0);
+}
+
+/* The launcher is killed; a process that it made cleans up. */
+static int leave_it_to_another(const void *group)
+{
+	const struct cgroup_limits limits = {
+		.processes = 5, .memory = UINT64_MAX, .cpu_percent = UINT64_MAX,
+	};
+	struct cgroup cgroup;
+	pid_t launcher = getpid();
+
+	CHECK(become_user_in(group) == 0);
+	ATTEMPT(cgroup_create(&limits, &cgroup, &err));
+	if (!fork()) {
+		while (getppid() == launcher)
+			usleep(1000);
+		ATTEMPT(cgroup_remove(&cgroup, 2000, &err));
+	}
+	return 0;
+}
+
+Test(cgroup, another_process_removes_it)
+{
+	const char *group;
+	int tries = 0;
+
+	needs_v2();
+	group = delegate("");
+	expect_passes(leave_it_to_another, .data = group);
+	/* Nothing below it once nobody is in it */
+	while (rmdir(group) < 0 && tries++ < 2000)
+		usleep(1000);
+	cr_expect(!file_exists(group));
 }
