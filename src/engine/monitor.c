@@ -6,20 +6,18 @@
  *   the socket           messages of child, payload and PID 1
  *   a signalfd           signals for the payload
  *   the caller's pidfd   the caller is gone
- *   a timerfd            time-out, grace, and how long dying may take
+ *   a timerfd            the time-out
+ *   the relay's pipes    see relay.c
  *
  * A run ends in one of these ways:
  *
  *   by itself        the payload ends, PID 1 says so and ends too
- *   time-out         TERM to the payload, after the grace SIGKILL of PID 1
+ *   time-out         TERM to the payload, after the grace SIGKILL
  *   TERM or HUP      passed on, and then as with a time-out.  INT and QUIT are
  *                    passed on and end nothing: a program at a prompt catches
  *                    them and goes on
- *   caller gone      SIGKILL of PID 1
- *   set-up hangs     SIGKILL of PID 1 when nothing moves for ten seconds
- *
- * What SIGKILL does not end within ten seconds sleeps in the kernel and is
- * reported; waiting longer would hang the caller too.
+ *   caller gone      SIGKILL at once
+ *   set-up hangs     SIGKILL when nothing moves for ten seconds
  *
  * Under bubblewrap's rules the monitor is done as soon as the payload has
  * ended, whatever else goes on inside.  TERM, INT, HUP and QUIT are passed on;
@@ -27,7 +25,7 @@
  * half a second, and with --die-with-parent when everything inside is dead.
  */
 #include "engine/child.h"
-#include "engine/relay.h"
+#include "engine/monitor.h"
 #include "engine/report.h"
 
 #include "sys/proc.h"
@@ -44,62 +42,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-
 enum {
 	SHORT_RUN_MS = 200, /* a longer one is worth to be small for */
-	SETUP_IDLE_MS = 10000,
-	DYING_MS = 10000,
-	REAPER_KILL_MS = 1000, /* until the reaper itself is killed */
-	GRACE_DEFAULT_MS = 2000,
-	BWRAP_GRACE_MS = 500,
+	SETUP_IDLE_MS = 1000 * SETUP_IDLE_S,
 	PARENT_POLL_MS = 100,
-	DRAIN_MS = 500,
-};
-
-/* What the timer is waiting for; one at a time, later ones replace. */
-enum deadline {
-	DEADLINE_NONE,
-	DEADLINE_TIMEOUT, /* end of the time the run may take */
-	DEADLINE_GRACE,   /* then SIGKILL */
-	DEADLINE_REAPER,  /* then SIGKILL of the reaper, no pid namespace */
-	DEADLINE_DYING,   /* then give up */
-	DEADLINE_COUNT
-};
-
-enum watch {
-	WATCH_CHILD, WATCH_SOCKET, WATCH_SIGNALS, WATCH_CALLER, WATCH_TIMER,
-	WATCH_HOLD, /* --userns-block-fd, until the child may go on */
-	WATCH_RELAY,
-	WATCH_COUNT = WATCH_RELAY + RELAY_STREAMS
-};
-
-struct monitor {
-	struct run *run;
-	bool is_profile;
-	bool has_init;
-	bool is_released;         /* the child is past waiting for us */
-	bool is_over;
-
-	struct pollfd watches[WATCH_COUNT];
-	enum deadline deadline;
-	uint64_t deadline_at;     /* CLOCK_BOOTTIME, nanoseconds */
-	struct progress progress; /* of the set-up, when last looked at */
-
-	/* what has happened */
-	bool was_told_to_end;  /* time-out or an ending signal was passed on */
-	bool timed_out, caller_gone, setup_hung, unkillable;
-	int end_signal;        /* the first that asked for the end */
-	bool has_warning;      /* with @warning */
-	bool started;          /* MESSAGE_PAYLOAD has come */
-	bool failed;           /* @error has come */
-	bool payload_ended;    /* with @wait_status */
-	bool child_ended;
-	int wait_status;
-	struct rusage usage;
-	struct error error;
-	struct error warning;
-	bool is_patient;      /* nothing has come for a while */
+	DRAIN_MS = 500, /* for a reader that does not read */
 };
 
 /* Signals that are passed on. */
@@ -118,145 +65,10 @@ static const struct forward {
 	{ SIGWINCH, false, false },
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
-/* ---- time ----------------------------------------------------------------- */
-
-static int monitor_arm(struct monitor *monitor, enum deadline deadline,
-		       uint64_t at, struct error *err)
-{
-	struct itimerspec when = {
-		.it_value.tv_sec = (time_t)(at / 1000000000U),
-		.it_value.tv_nsec = (long)(at % 1000000000U),
-	};
-	struct pollfd *watch = &monitor->watches[WATCH_TIMER];
-
-	if (watch->fd < 0) {
-		watch->fd = timerfd_create(CLOCK_BOOTTIME,
-					   TFD_CLOEXEC | TFD_NONBLOCK);
-		if (watch->fd < 0)
-			return error_set(err, errno, "timerfd_create");
-	}
-	if (timerfd_settime(watch->fd, TFD_TIMER_ABSTIME, &when, NULL) < 0)
-		return error_set(err, errno, "timerfd_settime");
-	monitor->deadline = deadline;
-	monitor->deadline_at = at;
-	return 0;
-}
-
-static int monitor_arm_in(struct monitor *monitor, enum deadline deadline,
-			  uint64_t ms, struct error *err)
-{
-	uint64_t now = now_ns();
-
-	if (ms > (INT64_MAX - now) / NS_PER_MS)
-		return 0; /* in some centuries */
-	return monitor_arm(monitor, deadline, now + ms * NS_PER_MS, err);
-}
-
-static uint64_t monitor_grace_ms(const struct monitor *monitor)
-{
-	const struct plan_limit *grace =
-		&monitor->run->plan->limits[LIMIT_GRACE];
-
-	return grace->is_set ? grace->value : GRACE_DEFAULT_MS;
-}
-
-/* ---- acting on what is inside ---------------------------------------------- */
-
-/*
- * Errors do not matter here: what cannot be reached is about to be gone, and
- * otherwise a deadline comes next.
- */
-static void monitor_send_signal(struct monitor *monitor, int signal,
-				bool to_group)
-{
-	const struct message message = {
-		.kind = MESSAGE_SIGNAL,
-		.signal = signal,
-		.to_group = to_group,
-	};
-	struct error ignored;
-
-	if (monitor->has_init)
-		run_send(monitor->run->monitor_socket, &message, &ignored);
-	else
-		proc_pidfd_signal(monitor->run->child_pidfd, signal, &ignored);
-}
-
-/* SIGKILL to everything; only the child's end is still to come. */
-static int monitor_kill(struct monitor *monitor, struct error *err)
-{
-	struct error ignored;
-
-	/*
-	 * A reaper without a pid namespace has to kill the others before it
-	 * goes; it may be unable to.
-	 */
-	if (monitor->has_init && !run_has_pid_namespace(monitor->run) &&
-	    monitor->deadline != DEADLINE_REAPER) {
-		monitor_send_signal(monitor, SIGKILL, false);
-		return monitor_arm_in(monitor, DEADLINE_REAPER,
-				      REAPER_KILL_MS, err);
-	}
-	proc_pidfd_signal(monitor->run->child_pidfd, SIGKILL, &ignored);
-	return monitor_arm_in(monitor, DEADLINE_DYING, DYING_MS, err);
-}
-
-static bool monitor_is_killing(const struct monitor *monitor)
-{
-	return monitor->deadline == DEADLINE_REAPER ||
-	       monitor->deadline == DEADLINE_DYING;
-}
-
-/*
- * The payload has been told to end: SIGKILL when the grace is over.  Being
- * told again shortens what is left to a tenth.
- */
-static int monitor_start_grace(struct monitor *monitor, uint64_t ms,
-			       struct error *err)
-{
-	bool again = monitor->was_told_to_end;
-	uint64_t at;
-
-	if (monitor_is_killing(monitor))
-		return 0;
-	monitor->was_told_to_end = true;
-	if (!again)
-		return monitor_arm_in(monitor, DEADLINE_GRACE, ms, err);
-	at = now_ns() + ms * NS_PER_MS / 10;
-	if (at >= monitor->deadline_at)
-		return 0;
-	return monitor_arm(monitor, DEADLINE_GRACE, at, err);
-}
-
 /* ---- what the watches bring ------------------------------------------------ */
 
-/* The payload has ended; what else is inside? */
-static int monitor_on_end(struct monitor *monitor, struct error *err)
-{
-	if (monitor_is_killing(monitor))
-		return 0;
-	/* PID 1 is on its way out and takes the others along. */
-	if (monitor->is_profile)
-		return monitor_arm_in(monitor, DEADLINE_DYING, DYING_MS, err);
-	if (monitor->timed_out ||
-	    (monitor->end_signal &&
-	     monitor->run->plan->bwrap.die_with_parent))
-		return monitor_kill(monitor, err);
-	monitor->is_over = true;
-	return 0;
-}
-
-static int monitor_on_message(struct monitor *monitor,
-			      const struct message *message, pid_t sender,
-			      struct error *err)
+static void monitor_on_message(struct monitor *monitor,
+			       const struct message *message, pid_t sender)
 {
 	struct run *run = monitor->run;
 
@@ -280,38 +92,29 @@ static int monitor_on_message(struct monitor *monitor,
 		monitor->payload_ended = true;
 		monitor->wait_status = message->wait_status;
 		monitor->usage = message->usage;
-		return monitor_on_end(monitor, err);
+		ending_payload_ended(monitor);
+		break;
 	case MESSAGE_BORN:
 	case MESSAGE_GO:
 	case MESSAGE_SIGNAL:
 	case MESSAGE_COUNT:
 		break;
 	}
-	return 0;
 }
 
-/* Returns 1 while there may be more. */
-static int monitor_receive(struct monitor *monitor, struct error *err)
+static int monitor_on_socket(struct monitor *monitor, struct error *err)
 {
 	struct message message;
 	pid_t sender;
 	int r = run_receive(monitor->run->monitor_socket, &message, &sender,
 			    err);
 
-	if (r <= 0) {
-		/* End of file; or nonsense, and nothing more is believed. */
+	/* End of file; or nonsense, and nothing more is believed. */
+	if (r <= 0)
 		monitor->watches[WATCH_SOCKET].fd = -EBADF;
-		return 0;
-	}
-	r = monitor_on_message(monitor, &message, sender, err);
-	return r < 0 ? r : 1;
-}
-
-static int monitor_on_socket(struct monitor *monitor, struct error *err)
-{
-	int r = monitor_receive(monitor, err);
-
-	return r < 0 ? r : 0;
+	else
+		monitor_on_message(monitor, &message, sender);
+	return 0;
 }
 
 static int monitor_on_child(struct monitor *monitor, struct error *err)
@@ -329,12 +132,9 @@ static int monitor_on_child(struct monitor *monitor, struct error *err)
 	monitor->child_ended = true;
 	monitor->is_over = true;
 	monitor->watches[WATCH_CHILD].fd = -EBADF;
-	/* What it said last is still in the socket. */
-	while (monitor->watches[WATCH_SOCKET].fd >= 0) {
-		r = monitor_receive(monitor, err);
-		if (r < 0)
-			return r;
-	}
+	/* What it said last is still there.  Others may hold the other end. */
+	while (poll(&monitor->watches[WATCH_SOCKET], 1, 0) == 1)
+		monitor_on_socket(monitor, err);
 	if (!monitor->payload_ended) {
 		monitor->wait_status = wait_status;
 		monitor->usage = usage;
@@ -347,9 +147,9 @@ static int monitor_on_child(struct monitor *monitor, struct error *err)
 	return 0;
 }
 
-static int monitor_on_signal(struct monitor *monitor,
-			     const struct forward *forward, bool by_terminal,
-			     struct error *err)
+static void monitor_on_signal(struct monitor *monitor,
+			      const struct forward *forward,
+			      bool by_terminal)
 {
 	const struct plan *plan = monitor->run->plan;
 	bool ends = monitor->is_profile ? forward->ends_profile :
@@ -359,19 +159,19 @@ static int monitor_on_signal(struct monitor *monitor,
 
 	if (ends && !monitor->end_signal)
 		monitor->end_signal = forward->signal;
-	if (!monitor->is_released)
-		return ends ? monitor_kill(monitor, err) : 0;
+	if (!monitor->is_released) {
+		if (ends)
+			ending_kill(monitor);
+		return;
+	}
 	/*
 	 * The terminal signals a whole process group; what is in the group
 	 * has it already.
 	 */
 	if (!by_terminal || new_session)
-		monitor_send_signal(monitor, forward->signal, by_terminal);
-	if (!ends)
-		return 0;
-	return monitor_start_grace(monitor, monitor->is_profile ?
-				   monitor_grace_ms(monitor) : BWRAP_GRACE_MS,
-				   err);
+		ending_signal(monitor, forward->signal, by_terminal);
+	if (ends)
+		ending_start_grace(monitor);
 }
 
 static int monitor_on_signals(struct monitor *monitor, struct error *err)
@@ -385,55 +185,31 @@ static int monitor_on_signals(struct monitor *monitor, struct error *err)
 			error_set(err, errno, "read signals") : 0;
 	for (size_t i = 0; i < ARRAY_SIZE(forwards); i++)
 		if ((int)info.ssi_signo == forwards[i].signal)
-			return monitor_on_signal(monitor, &forwards[i],
-						 info.ssi_code == SI_KERNEL,
-						 err);
+			monitor_on_signal(monitor, &forwards[i],
+					  info.ssi_code == SI_KERNEL);
 	return 0;
 }
 
 static int monitor_on_caller(struct monitor *monitor, struct error *err)
 {
+	(void)err;
 	monitor->caller_gone = true;
 	monitor->watches[WATCH_CALLER].fd = -EBADF;
-	return monitor_is_killing(monitor) ? 0 : monitor_kill(monitor, err);
-}
-
-static int monitor_on_timeout(struct monitor *monitor, struct error *err)
-{
-	monitor->timed_out = true;
-	if (!monitor->started)
-		return monitor_kill(monitor, err);
-	monitor_send_signal(monitor, SIGTERM, false);
-	return monitor_start_grace(monitor, monitor_grace_ms(monitor), err);
+	if (!ending_is_killing(monitor))
+		ending_kill(monitor);
+	return 0;
 }
 
 static int monitor_on_timer(struct monitor *monitor, struct error *err)
 {
-	uint64_t expirations;
-
-	/* Not yet: the timer has been set anew since poll(2). */
-	if (read(monitor->watches[WATCH_TIMER].fd, &expirations,
-		 sizeof(expirations)) < 0)
-		return 0;
-	switch (monitor->deadline) {
-	case DEADLINE_TIMEOUT:
-		return monitor_on_timeout(monitor, err);
-	case DEADLINE_GRACE:
-		if (!monitor->is_profile && !monitor->timed_out &&
-		    !monitor->run->plan->bwrap.die_with_parent) {
-			monitor->is_over = true;
-			return 0;
-		}
-		return monitor_kill(monitor, err);
-	case DEADLINE_REAPER:
-		return monitor_kill(monitor, err);
-	case DEADLINE_DYING:
-		monitor->unkillable = true;
-		monitor->is_over = true;
-		return 0;
-	case DEADLINE_NONE:
-	case DEADLINE_COUNT:
-		break;
+	(void)err;
+	mem_close_fd(&monitor->watches[WATCH_TIMER].fd);
+	monitor->timed_out = true;
+	if (monitor->started) {
+		ending_signal(monitor, SIGTERM, false);
+		ending_start_grace(monitor);
+	} else if (!ending_is_killing(monitor)) {
+		ending_kill(monitor);
 	}
 	return 0;
 }
@@ -503,6 +279,28 @@ static int monitor_open_signals(struct monitor *monitor, struct error *err)
 	return 0;
 }
 
+/* The time-out counts the time that the machine sleeps, too. */
+static int monitor_start_timer(struct monitor *monitor, struct error *err)
+{
+	const struct plan_limit *limit =
+		&monitor->run->plan->limits[LIMIT_TIMEOUT];
+	struct itimerspec when = {
+		.it_value.tv_sec = (time_t)(limit->value / 1000),
+		.it_value.tv_nsec = (long)(limit->value % 1000) * 1000000,
+	};
+	int fd;
+
+	if (!limit->is_set)
+		return 0;
+	fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, errno, "timerfd_create");
+	monitor->watches[WATCH_TIMER].fd = fd;
+	if (timerfd_settime(fd, 0, &when, NULL) < 0)
+		return error_set(err, errno, "timerfd_settime");
+	return 0;
+}
+
 /* Only what is used here: others wait for the end of what else is open. */
 static int monitor_close_others(const struct run *run, struct error *err)
 {
@@ -532,7 +330,6 @@ static int monitor_close_others(const struct run *run, struct error *err)
 static int monitor_start(struct monitor *monitor, struct error *err)
 {
 	struct run *run = monitor->run;
-	const struct plan_limit *timeout = &run->plan->limits[LIMIT_TIMEOUT];
 	int r;
 
 	for (size_t i = 0; i < WATCH_COUNT; i++) {
@@ -549,12 +346,9 @@ static int monitor_start(struct monitor *monitor, struct error *err)
 	r = monitor_open_signals(monitor, err);
 	if (r < 0)
 		return r;
-	if (timeout->is_set) {
-		r = monitor_arm_in(monitor, DEADLINE_TIMEOUT, timeout->value,
-				   err);
-		if (r < 0)
-			return r;
-	}
+	r = monitor_start_timer(monitor, err);
+	if (r < 0)
+		return r;
 	if (janitor_watch(run, err) < 0 || report_bwrap_child(run, err) < 0)
 		return error_result(err);
 	if (run->plan->bwrap.userns_block_fd < 0)
@@ -567,7 +361,7 @@ static int monitor_start(struct monitor *monitor, struct error *err)
 static bool monitor_expects_progress(const struct monitor *monitor)
 {
 	return !monitor->started && monitor->run->progress &&
-	       monitor->is_released && !monitor_is_killing(monitor) &&
+	       monitor->is_released && !ending_is_killing(monitor) &&
 	       monitor->run->plan->bwrap.block_fd < 0;
 }
 
@@ -579,54 +373,84 @@ static bool monitor_asks_for_parent(const struct monitor *monitor)
 	       !monitor->caller_gone && run_dies_with_monitor(run);
 }
 
-/* poll(2) has waited in vain. */
-static int monitor_on_idle(struct monitor *monitor, struct error *err)
+/* The set-up has not said a word for a while. */
+static void monitor_check_progress(struct monitor *monitor)
 {
 	const struct progress *now = monitor->run->progress;
 	struct progress *last = &monitor->progress;
 
-	if (monitor_asks_for_parent(monitor))
-		return getppid() != monitor->run->caller ?
-			monitor_on_caller(monitor, err) : 0;
-	if (!monitor_expects_progress(monitor)) {
-		/* It will be a longer run: stay small. */
-		proc_release_image();
-		monitor->is_patient = true;
-		return 0;
-	}
 	if (now->stage == last->stage && now->op == last->op) {
 		monitor->setup_hung = true;
-		return monitor_kill(monitor, err);
+		ending_kill(monitor);
 	}
 	last->stage = now->stage;
 	last->op = now->op;
+}
+
+/* poll(2) has waited in vain. */
+static int monitor_on_idle(struct monitor *monitor, struct error *err)
+{
+	ending_check(monitor);
+	if (monitor->is_over)
+		return 0;
+	if (monitor_asks_for_parent(monitor) &&
+	    getppid() != monitor->run->caller)
+		return monitor_on_caller(monitor, err);
+	if (monitor_expects_progress(monitor)) {
+		monitor_check_progress(monitor);
+	} else if (!monitor->is_small) {
+		/* It will be a longer run: stay small. */
+		proc_release_image();
+		monitor->is_small = true;
+	}
+	return 0;
+}
+
+static int monitor_wait_ms(const struct monitor *monitor)
+{
+	int wait_ms = ending_wait_ms(monitor);
+
+	if (wait_ms >= 0)
+		return wait_ms;
+	if (monitor_asks_for_parent(monitor))
+		return PARENT_POLL_MS;
+	if (monitor_expects_progress(monitor))
+		return SETUP_IDLE_MS;
+	return monitor->is_small ? -1 : SHORT_RUN_MS;
+}
+
+static int monitor_handle(struct monitor *monitor, struct error *err)
+{
+	relay_move(monitor->run->relay, &monitor->watches[WATCH_RELAY]);
+	for (int i = 0; i < WATCH_RELAY; i++) {
+		int r;
+
+		if (monitor->is_over || !monitor->watches[i].revents)
+			continue;
+		r = handlers[i](monitor, err);
+		if (r < 0)
+			return r;
+	}
+	/* What goes on must not put off what is due. */
+	if (!monitor->is_over)
+		ending_check(monitor);
 	return 0;
 }
 
 static int monitor_loop(struct monitor *monitor, struct error *err)
 {
-	struct pollfd *relays = &monitor->watches[WATCH_RELAY];
-
 	while (!monitor->is_over) {
-		int wait_ms = -1;
-		int count, r;
+		int count, r = 0;
 
-		if (monitor_asks_for_parent(monitor))
-			wait_ms = PARENT_POLL_MS;
-		else if (monitor_expects_progress(monitor))
-			wait_ms = SETUP_IDLE_MS;
-		else if (!monitor->is_patient)
-			wait_ms = SHORT_RUN_MS;
-		relay_watch(monitor->run->relay, relays);
-		count = poll(monitor->watches, WATCH_COUNT, wait_ms);
+		relay_watch(monitor->run->relay,
+			    &monitor->watches[WATCH_RELAY]);
+		count = poll(monitor->watches, WATCH_COUNT,
+			     monitor_wait_ms(monitor));
 		if (count < 0 && errno != EINTR)
 			return error_set(err, errno, "poll");
-		r = count == 0 ? monitor_on_idle(monitor, err) : 0;
-		if (count > 0)
-			relay_move(monitor->run->relay, relays);
-		for (int i = 0; r >= 0 && count > 0 && i < WATCH_RELAY; i++)
-			if (!monitor->is_over && monitor->watches[i].revents)
-				r = handlers[i](monitor, err);
+		if (count >= 0)
+			r = count ? monitor_handle(monitor, err) :
+				    monitor_on_idle(monitor, err);
 		if (r < 0)
 			return r;
 	}
@@ -671,102 +495,6 @@ static void monitor_drain(struct monitor *monitor)
 
 /* ---- the end ------------------------------------------------------------------ */
 
-/* The monitor itself cannot go on: nothing may go on without it. */
-static void monitor_abandon(struct monitor *monitor)
-{
-	struct pollfd end = {
-		.fd = monitor->run->child_pidfd,
-		.events = POLLIN,
-	};
-	struct error ignored;
-
-	if (monitor->child_ended)
-		return;
-	proc_pidfd_signal(end.fd, SIGKILL, &ignored);
-	poll(&end, 1, DYING_MS);
-}
-
-static int monitor_status_of(int wait_status)
-{
-	if (WIFEXITED(wait_status))
-		return WEXITSTATUS(wait_status);
-	return 128 + WTERMSIG(wait_status);
-}
-
-static int monitor_fail_setup(const struct monitor *monitor,
-			      struct error *err)
-{
-	if (monitor->setup_hung) {
-		error_set(err, ETIMEDOUT, "set-up of the sandbox makes no "
-			  "progress for %d s", SETUP_IDLE_MS / 1000);
-		error_reason(err, "setup-timeout");
-	} else if (WIFSIGNALED(monitor->wait_status)) {
-		error_set(err, 0, "set-up of the sandbox was killed by "
-			  "signal %d (%s)", WTERMSIG(monitor->wait_status),
-			  strsignal(WTERMSIG(monitor->wait_status)));
-		error_reason(err, "setup-killed");
-	} else {
-		error_set(err, 0, "set-up of the sandbox ended without "
-			  "a word, with status %d",
-			  WEXITSTATUS(monitor->wait_status));
-		error_reason(err, "setup-died");
-	}
-	return error_result(err);
-}
-
-static int monitor_outcome(const struct monitor *monitor,
-			   struct engine_outcome *ret_outcome,
-			   struct error *err)
-{
-	int status;
-
-	if (monitor->failed) {
-		*err = monitor->error;
-		return error_result(err);
-	}
-	if (monitor->unkillable) {
-		error_set(err, 0, "what runs inside cannot be killed: it "
-			  "sleeps in the kernel, most likely for a disk or "
-			  "a network file system");
-		error_reason(err, "unkillable");
-		return error_result(err);
-	}
-	if (monitor->timed_out)
-		status = ERROR_STATUS_TIMEOUT;
-	else if (monitor->caller_gone)
-		status = 128 + SIGKILL;
-	else if (monitor->end_signal && !monitor->is_profile)
-		status = 128 + monitor->end_signal;
-	else if (monitor->started || monitor->payload_ended)
-		status = monitor_status_of(monitor->wait_status);
-	else if (monitor->end_signal)
-		status = 128 + monitor->end_signal;
-	else
-		return monitor_fail_setup(monitor, err);
-	ret_outcome->status = status;
-	if (!monitor->is_profile && !monitor->timed_out)
-		ret_outcome->end_by_signal = monitor->end_signal;
-	return 0;
-}
-
-static void monitor_report(struct monitor *monitor, const struct error *cause,
-			   int status)
-{
-	const struct report_end end = {
-		.error = cause,
-		.status = cause ? report_exit_status(monitor->run, cause) :
-				  status,
-		.ran = monitor->started || monitor->payload_ended,
-		.wait_status = monitor->wait_status,
-		.usage = monitor->usage,
-		.timed_out = monitor->timed_out,
-		.caller_gone = monitor->caller_gone,
-	};
-
-	monitor->has_warning |=
-		report_ended(monitor->run, &end, &monitor->warning) < 0;
-}
-
 int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 		struct error *err)
 {
@@ -782,14 +510,14 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 	if (r >= 0)
 		r = monitor_loop(&monitor, err);
 	if (r < 0)
-		monitor_abandon(&monitor);
+		ending_abandon(&monitor);
 	else
 		monitor_drain(&monitor);
 	monitor.has_warning |= relay_finish(run, &monitor.warning) < 0;
 	if (r >= 0)
-		r = monitor_outcome(&monitor, &outcome, err);
+		r = verdict_find(&monitor, &outcome, err);
 	monitor.has_warning |= janitor_finish(run, &monitor.warning) < 0;
-	monitor_report(&monitor, r < 0 ? err : NULL, outcome.status);
+	verdict_report(&monitor, r < 0 ? err : NULL, outcome.status);
 	mem_close_fd(&monitor.watches[WATCH_SIGNALS].fd);
 	mem_close_fd(&monitor.watches[WATCH_TIMER].fd);
 	if (r < 0)

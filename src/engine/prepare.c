@@ -208,6 +208,9 @@ int prepare_payload(const struct run *run, struct error *err)
 		if (r < 0)
 			return r;
 	}
+	/* The reaper's alone; its end of file tells that all is over. */
+	if (run_has_init(run) && run->plan->bwrap.sync_fd >= 0)
+		close(run->plan->bwrap.sync_fd);
 	umask(run->payload_umask);
 	for (int number = 1; number <= SIGRTMAX; number++)
 		if (sigismember(&run->payload_ignored, number) == 1)

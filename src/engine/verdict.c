@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What became of a run: exit status or error, and the records of it.
+ */
+#include "engine/monitor.h"
+
+#include "engine/child.h"
+#include "engine/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static int verdict_status_of(int wait_status)
+{
+	if (WIFEXITED(wait_status))
+		return WEXITSTATUS(wait_status);
+	return 128 + WTERMSIG(wait_status);
+}
+
+static int verdict_fail_setup(const struct monitor *monitor,
+			      struct error *err)
+{
+	const struct run *run = monitor->run;
+	size_t op = run->progress->op;
+
+	if (monitor->setup_hung) {
+		error_set(err, ETIMEDOUT, "%s makes no progress for %d s",
+			  op < run->plan->ops.count ?
+			  op_describe(run->arena, &run->plan->ops.at[op]) :
+			  "set-up of the sandbox", SETUP_IDLE_S);
+		error_reason(err, "setup-timeout");
+		snprintf(err->stage, sizeof(err->stage), "%s",
+			 engine_stage_name((size_t)run->progress->stage));
+	} else if (WIFSIGNALED(monitor->wait_status)) {
+		error_set(err, 0, "set-up of the sandbox was killed by "
+			  "signal %d (%s)", WTERMSIG(monitor->wait_status),
+			  strsignal(WTERMSIG(monitor->wait_status)));
+		error_reason(err, "setup-killed");
+	} else {
+		error_set(err, 0, "set-up of the sandbox ended without "
+			  "a word, with status %d",
+			  WEXITSTATUS(monitor->wait_status));
+		error_reason(err, "setup-died");
+	}
+	return error_result(err);
+}
+
+int verdict_find(const struct monitor *monitor,
+		 struct engine_outcome *ret_outcome, struct error *err)
+{
+	int status;
+
+	if (monitor->failed) {
+		*err = monitor->error;
+		return error_result(err);
+	}
+	if (monitor->unkillable) {
+		error_set(err, 0, "what runs inside cannot be killed: it "
+			  "sleeps in the kernel, most likely for a disk or "
+			  "a network file system");
+		error_reason(err, "unkillable");
+		return error_result(err);
+	}
+	if (monitor->timed_out)
+		status = ERROR_STATUS_TIMEOUT;
+	else if (monitor->caller_gone)
+		status = 128 + SIGKILL;
+	else if (monitor->end_signal && !monitor->is_profile)
+		status = 128 + monitor->end_signal;
+	else if (monitor->started || monitor->payload_ended)
+		status = verdict_status_of(monitor->wait_status);
+	else if (monitor->end_signal)
+		status = 128 + monitor->end_signal;
+	else
+		return verdict_fail_setup(monitor, err);
+	ret_outcome->status = status;
+	if (!monitor->is_profile && !monitor->timed_out)
+		ret_outcome->end_by_signal = monitor->end_signal;
+	return 0;
+}
+
+void verdict_report(struct monitor *monitor, const struct error *cause,
+		    int status)
+{
+	const struct report_end end = {
+		.error = cause,
+		.status = cause ? report_exit_status(monitor->run, cause) :
+				  status,
+		.ran = monitor->started || monitor->payload_ended,
+		.wait_status = monitor->wait_status,
+		.usage = monitor->usage,
+		.timed_out = monitor->timed_out,
+		.caller_gone = monitor->caller_gone,
+	};
+
+	monitor->has_warning |=
+		report_ended(monitor->run, &end, &monitor->warning) < 0;
+}
