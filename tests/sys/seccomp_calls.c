@@ -294,6 +294,34 @@ Test(seccomp_calls, no_file_gets_a_setid_bit)
 	expect_passes(try_setid_where_it_may_be, .data = scratch_make());
 }
 
+static int try_only(const void *directory)
+{
+	struct open_how how = { .flags = O_CREAT | O_WRONLY, .mode = 0755 };
+	char data[128] = "";
+
+	CHECK(chdir(directory) == 0);
+	LOAD(SECCOMP_ONLY | SECCOMP_DENY_SETID | SECCOMP_DENY_UNIX);
+	CHECK(open("file", O_CREAT | O_RDWR, 0755) >= 0);
+	CHECK_FAILS(chmod("file", 04755), EPERM);
+	CHECK_FAILS(syscall(SYS_openat2, AT_FDCWD, "x", &how, sizeof(how)),
+		    ENOSYS);
+	CHECK_FAILS(socket(AF_UNIX, SOCK_STREAM, 0), EPERM);
+	CHECK_FAILS(syscall(SYS_io_uring_setup, 8, data), EPERM);
+	/* The kernel's own answers to what the default refuses */
+	CHECK(socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER) >= 0 ||
+	      errno == EPROTONOSUPPORT);
+	CHECK_FAILS(syscall(SYS_keyctl, -1), EOPNOTSUPP);
+	CHECK_FAILS(setns(-1, 0), EBADF);
+	CHECK(personality(ADDR_NO_RANDOMIZE) == PER_LINUX);
+	CHECK(unshare(CLONE_NEWUSER) == 0);
+	return 0;
+}
+
+Test(seccomp_calls, what_is_denied_beside_no_filter)
+{
+	expect_passes(try_only, .data = scratch_make());
+}
+
 /* ---- the terminal ------------------------------------------------------------------- */
 
 static int try_terminal(const void *unused)

@@ -160,14 +160,14 @@ static void list_ranges(struct ranges *ranges, const struct arch *arch,
 	ranges->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (calls[i].first != next)
-			add_range(ranges, next, RULE_UNKNOWN, flags);
+			add_range(ranges, next, RULE_NEW, flags);
 		add_range(ranges, calls[i].first, calls[i].rule, flags);
 		next = calls[i].first + 1;
 	}
-	add_range(ranges, next, RULE_UNKNOWN, flags);
+	add_range(ranges, next, RULE_NEW, flags);
 	if (arch->has_x32) {
 		add_range(ranges, X32_FIRST, RULE_KILL, flags);
-		add_range(ranges, NO_CALL, RULE_UNKNOWN, flags);
+		add_range(ranges, NO_CALL, RULE_NEW, flags);
 	}
 }
 

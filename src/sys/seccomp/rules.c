@@ -130,15 +130,20 @@ static void emit_socket(struct code *code, unsigned flags)
 		IPPROTO_ICMPV6, IPPROTO_UDPLITE, IPPROTO_RAW, PROTOCOL_MPTCP,
 	};
 
-	/* The kernel makes a packet socket of inet with this old type. */
-	load_argument(code, 1);
-	code_emit(code, BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK);
-	answer_if_equal(code, SOCK_PACKET, ANSWER_FAMILY);
-
+	if (!(flags & SECCOMP_ONLY)) {
+		/* The kernel makes packet sockets of inet with this type. */
+		load_argument(code, 1);
+		code_emit(code, BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK);
+		answer_if_equal(code, SOCK_PACKET, ANSWER_FAMILY);
+	}
 	load_argument(code, 0);
 	answer_if_equal(code, AF_UNIX,
 			flags & SECCOMP_DENY_UNIX ? ANSWER_EPERM :
 						    ANSWER_ALLOW);
+	if (flags & SECCOMP_ONLY) {
+		code_answer(code, ANSWER_ALLOW);
+		return;
+	}
 	code_jump(code, BPF_JEQ, AF_NETLINK, 0, 4);
 	load_argument(code, 2);
 	answer_if_equal(code, NETLINK_ROUTE, ANSWER_ALLOW);
@@ -163,7 +168,7 @@ static void emit_socketpair(struct code *code, unsigned flags)
 		return;
 	}
 	code_jump(code, BPF_JEQ, AF_UNIX, 1, 0);
-	code_answer(code, ANSWER_FAMILY);
+	code_answer(code, flags & SECCOMP_ONLY ? ANSWER_ALLOW : ANSWER_FAMILY);
 	load_argument(code, 1);
 	code_emit(code, BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK);
 	answer_by_list(code, connected, ARRAY_SIZE(connected), ANSWER_ALLOW,
@@ -197,19 +202,47 @@ static void emit_personality(struct code *code)
 		       ANSWER_EPERM);
 }
 
+/* The rule that stands for @rule in a variant of SECCOMP_ONLY. */
+static enum rule rule_if_only(enum rule rule, unsigned flags)
+{
+	switch (rule) {
+	case RULE_PTRACE:
+	case RULE_MODE_1:
+	case RULE_MODE_2:
+	case RULE_OPEN_1:
+	case RULE_OPEN_2:
+	case RULE_OPENAT2:
+	case RULE_NEW:
+	case RULE_KILL:
+		return rule;
+	case RULE_SOCKET:
+	case RULE_SOCKETPAIR:
+		return flags & SECCOMP_DENY_UNIX ? rule : RULE_ALLOW;
+	case RULE_RING:
+		return flags & (SECCOMP_DENY_UNIX | SECCOMP_DENY_SETID) ?
+			       rule : RULE_ALLOW;
+	default:
+		return RULE_ALLOW;
+	}
+}
+
 int rule_answer(enum rule rule, unsigned flags, uint32_t *ret_answer)
 {
 	int may_nest = flags & SECCOMP_ALLOW_USERNS;
 	int no_setid = flags & SECCOMP_DENY_SETID;
 
+	if (flags & SECCOMP_ONLY)
+		rule = rule_if_only(rule, flags);
 	switch (rule) {
 	case RULE_ALLOW:
 		*ret_answer = ANSWER_ALLOW;
 		return 1;
 	case RULE_REFUSE:
+	case RULE_RING:
 		*ret_answer = ANSWER_EPERM;
 		return 1;
 	case RULE_UNKNOWN:
+	case RULE_NEW:
 		*ret_answer = ANSWER_ENOSYS;
 		return 1;
 	case RULE_KILL:
