@@ -80,16 +80,21 @@ static int confine_profile(struct child *child, struct error *err)
 {
 	const struct plan_security *security = &child->plan->security;
 	bool has_filter = security->seccomp == SECCOMP_DEFAULT;
+	unsigned flags = filter_flags(child);
 
 	if (set_rlimits(child, err) < 0 ||
 	    keyring_join_new(has_filter, err) < 0 ||
 	    caps_drop_all(child->procfs, err) < 0 || caps_no_new_privs(err) < 0 ||
 	    proc_set_dumpable(false, err) < 0)
 		return error_result(err);
-	if (!has_filter)
-		return 0;
-	if (seccomp_load_default(filter_flags(child), err) < 0)
-		return error_wrap(err, "load the system call filter");
+	if (!has_filter) {
+		/* What was denied holds beside any other filter, or none. */
+		if (!(flags & (SECCOMP_DENY_UNIX | SECCOMP_DENY_SETID)))
+			return 0;
+		flags |= SECCOMP_ONLY;
+	}
+	if (seccomp_load_default(flags, err) < 0)
+		return error_result(err);
 	return seccomp_verify(err);
 }
 

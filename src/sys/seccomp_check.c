@@ -236,12 +236,14 @@ int seccomp_check_program(const void *data, size_t size, struct error *err)
 
 	if (size == 0)
 		r = error_set(err, 0, "it is empty");
+	else if (size > SECCOMP_PROGRAM_SIZE_MAX)
+		r = error_set(err, 0,
+			      "more than %d bytes, %d instructions of %zu",
+			      SECCOMP_PROGRAM_SIZE_MAX, BPF_MAXINSNS,
+			      sizeof(struct sock_filter));
 	else if (size % sizeof(struct sock_filter) != 0)
 		r = error_set(err, 0, "size %zu is no multiple of %zu", size,
 			      sizeof(struct sock_filter));
-	else if (program.count > BPF_MAXINSNS)
-		r = error_set(err, 0, "%zu instructions, %d at most",
-			      program.count, BPF_MAXINSNS);
 	else
 		r = check_instructions(&program, err);
 	if (r < 0) {

@@ -116,7 +116,10 @@ Test(seccomp_check, sizes)
 	expect_bad("\177ELF\2\1\1\0", 8,
 		   "instruction 0: unknown opcode 0x457f");
 	expect_bad(program, sizeof(program),
-		   "4097 instructions, 4096 at most");
+		   "more than 32768 bytes, 4096 instructions of 8");
+	/* as much as a reader of files takes of a large one */
+	expect_bad(program, SECCOMP_PROGRAM_SIZE_MAX + 1,
+		   "more than 32768 bytes, 4096 instructions of 8");
 	cr_expect(seccomp_check_program(program, SECCOMP_PROGRAM_SIZE_MAX,
 					&err) == 0,
 		  "%s", err.text);
