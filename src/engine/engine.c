@@ -20,6 +20,7 @@
 
 #include "engine/child.h"
 #include "engine/relay.h"
+#include "engine/results.h"
 #include "engine/stages.h"
 #include "sys/caps.h"
 #include "sys/proc.h"
@@ -133,7 +134,8 @@ static int prepare(struct run *run, struct error *err)
 			return error_result(err);
 		run->caller_caps = caps.effective;
 	}
-	run->child_waits = run->ids.parent_maps || run->has_cgroup || bwrap->info_fd >= 0 ||
+	run->child_waits = run->ids.parent_maps || run->has_cgroup ||
+			   bwrap->info_fd >= 0 ||
 			   bwrap->json_status_fd >= 0 ||
 			   bwrap->userns_block_fd >= 0;
 	/* Groups that root has would go on to open files inside. */
@@ -141,9 +143,9 @@ static int prepare(struct run *run, struct error *err)
 		return error_set(err, errno, "setgroups");
 	if (run->ids.switches && relay_give(run, err) < 0)
 		return error_result(err);
-	if (host_prepare(run, err) < 0 || gather_outside(run, err) < 0)
+	if (host_prepare(run, err) < 0 || results_prepare(run, err) < 0)
 		return error_result(err);
-	return 0;
+	return gather_outside(run, err);
 }
 
 static int (*const steps[STAGE_COUNT])(struct run *, struct error *) = {

@@ -27,6 +27,7 @@
 #include "engine/child.h"
 #include "engine/monitor.h"
 #include "engine/report.h"
+#include "engine/results.h"
 
 #include "sys/proc.h"
 
@@ -516,6 +517,9 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 	monitor.has_warning |= relay_finish(run, &monitor.warning) < 0;
 	if (r >= 0)
 		r = verdict_find(&monitor, &outcome, err);
+	if (r >= 0)
+		r = results_finish(run, !outcome.status && monitor.started &&
+				   !monitor.timed_out, err);
 	monitor.has_warning |= janitor_finish(run, &monitor.warning) < 0;
 	verdict_report(&monitor, r < 0 ? err : NULL, outcome.status);
 	mem_close_fd(&monitor.watches[WATCH_SIGNALS].fd);

@@ -15,6 +15,7 @@
  * attributes apart from the ones that the overlay reads.
  */
 #include "engine/child.h"
+#include "engine/results.h"
 
 #include "base/text.h"
 #include "sys/mountfd.h"
@@ -55,7 +56,8 @@ static int make_memory_upper(struct child *child, const struct op *op,
 	if (source->upper < 0 || source->work < 0)
 		return error_set(err, errno, "open the upper layer");
 	*arena_push(child->arena, &source->staged) = take_fd(&mount);
-	return 0;
+	return op->role == ROLE_WORKSPACE ?
+	       results_hand_over(child->run, source->upper, err) : 0;
 }
 
 static int mount_by_fd(const struct source *source, unsigned attrs,

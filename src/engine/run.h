@@ -158,6 +158,8 @@ struct run {
 	 * janitor keep them open until the end. */
 	LIST_OF(int) locks;
 
+	struct results *results; /* engine/results.h; NULL: none wanted */
+
 	/* One an operation: what was opened for it (engine/child.h). */
 	struct source *sources;
 

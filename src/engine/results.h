@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is done with the changes of an overlay or ephemeral workspace when the
+ * run is over: listed in a file, copied out.
+ */
+#ifndef ENGINE_RESULTS_H
+#define ENGINE_RESULTS_H
+
+#include "engine/child.h"
+
+/*
+ * Monitor, before the child exists: open the layers and what is written to.
+ * A run whose results cannot be kept does not start.
+ */
+int results_prepare(struct run *run, struct error *err);
+/*
+ * Child: the upper layer in memory, which only it can see, goes to the
+ * monitor.  @upper stays the caller's.
+ */
+int results_hand_over(struct run *run, int upper, struct error *err);
+/*
+ * Monitor, everything inside is dead: write the list, and copy out when the
+ * payload @succeeded.
+ */
+int results_finish(struct run *run, bool succeeded, struct error *err);
+
+/* export.c: a copy of the changed files and directories. */
+struct export;
+struct change;
+
+/* The copy will be @path, which must not be there yet. */
+int export_open(struct run *run, const char *path, struct export **ret_export,
+		struct error *err);
+/* A change_fn: copy what may be copied. */
+int export_change(const struct change *change, void *export,
+		  struct error *err);
+/*
+ * Everything is there: give it its name.  @failed: nothing is; what has been
+ * copied so far is the janitor's.
+ */
+int export_close(struct export *export, bool failed, struct error *err);
+
+#endif
