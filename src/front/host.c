@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 /* ---- symlinks of the root's source ----------------------------------------------------- */
 
@@ -171,8 +172,7 @@ static int look_at(const struct plan *plan, const struct origin *origin,
 static struct file_id id_of(const struct statx *info)
 {
 	return (struct file_id){
-		.device = (uint64_t)info->stx_dev_major << 32 |
-			  info->stx_dev_minor,
+		.device = makedev(info->stx_dev_major, info->stx_dev_minor),
 		.inode = info->stx_ino,
 	};
 }
@@ -203,6 +203,9 @@ static int look_at_workspace(struct plan *plan, struct error *err)
 		return 0;
 	r = look_at(plan, &workspace->upper_origin, "upper",
 		    workspace->upper, 0, &info, err);
+	if (r == -ENOENT)
+		error_remedy(err, "make it once: mkdir -m 700 '%s'",
+			     workspace->upper);
 	if (r < 0)
 		return r;
 	workspace->source_id = id_of(&info);

@@ -60,6 +60,9 @@ static int source_and_dest(struct key_target *target, const char *source,
 	r = key_inside_path(target, dest ? dest : path, ret_dest, err);
 	if (r < 0)
 		return r;
+	if (!strcmp(*ret_dest, "/"))
+		return error_set(err, 0, "nothing can be put on '/' ('source' "
+				 "in [root] says what is there)");
 	*ret_source = path;
 	return 0;
 }
@@ -184,10 +187,20 @@ int key_workspace_path(struct key_target *target, const struct key *key,
 		       const struct key_value *value, struct error *err)
 {
 	struct plan_workspace *workspace = &target->plan->workspace;
-	int r = source_and_dest(target, value->words[0],
-				value->count > 1 ? value->words[1] : NULL,
-				&workspace->source, &workspace->dest, err);
+	const char *path;
+	int r = key_host_path(target, value->words[0], &path, err);
 
+	if (r < 0)
+		return r;
+	if (!path_normalise(target->plan->arena, path)[1]) {
+		error_set(err, 0, "the workspace cannot be '/'");
+		error_remedy(err, "start in another directory, or name one "
+			     "with --workspace DIR");
+		return error_result(err);
+	}
+	r = source_and_dest(target, value->words[0],
+			    value->count > 1 ? value->words[1] : NULL,
+			    &workspace->source, &workspace->dest, err);
 	if (r < 0)
 		return r;
 	workspace->origin = value->origin;

@@ -203,8 +203,13 @@ static int different(const struct plan *plan, const struct op *a,
 			  origin_text(plan->arena, &a->origin),
 			  op_kind_name(a->kind));
 
-	error_remedy(err, "a place can have one meaning: remove one of the "
-		     "two");
+	if (b->role == ROLE_WORKSPACE && a->role == ROLE_MASK)
+		error_remedy(err, "this directory is hidden, so it cannot be "
+			     "the workspace: use one below it, or elsewhere "
+			     "(--workspace DIR)");
+	else
+		error_remedy(err, "a place can have one meaning: remove one "
+			     "of the two");
 	error_reason(err, "same-place");
 	return r;
 }

@@ -135,6 +135,7 @@ Test(py, directory_that_is_masked_is_no_workspace)
 	expect_exit(o, 125);
 	expect_err_has(o, "/tmp");
 	expect_err_has(o, "py.ini:");
+	expect_err_has(o, "--workspace");
 	expect_out(o, "");
 }
 
@@ -198,6 +199,7 @@ Test(py_overlay, missing_upper_is_named)
 
 	expect_exit(o, 125);
 	expect_err_has(o, arena_format("%s.upper", workspace));
+	expect_err_has(o, "mkdir");
 }
 
 /* ---- workspace.ini ------------------------------------------------------- */
@@ -280,11 +282,15 @@ Test(ephemeral, environment_is_path_home_lang)
 	cr_expect(!strstr(o->out, "SECRET"));
 }
 
-Test(ephemeral, time_is_up)
+Test(ephemeral, output_is_cut_and_time_is_up)
 {
 	const struct outcome *o;
 
 	setenv("HOME", scratch_make(), 1);
+	o = launch(scratch_make(), "ephemeral", "--set", "limits.output=1k",
+		   "head", "-c", "5000", "/dev/zero", NULL);
+	expect_exit(o, 0);
+	cr_expect_eq(o->out_length, 1024);
 	o = launch(scratch_make(), "ephemeral", "--timeout", "200ms",
 		   "sleep", "20", NULL);
 	expect_exit(o, 124);
@@ -340,5 +346,56 @@ Test(examples, run_from_where_they_are_installed)
 		expect_exit(o, 0);
 		expect_err(o, "");
 		expect_out_has(o, "writable");
+	}
+}
+
+/* ---- what a profile does not let itself be used for ----------------------- */
+
+static const struct outcome *launch_below(const char *top, const char *inner,
+					  const char *workspace)
+{
+	const char *copy = path_in(top, inner);
+
+	directory_make_all(copy);
+	file_write(path_in(copy, "base.ini"),
+		   file_read(profile("base"), NULL));
+	file_write(path_in(copy, "sh.ini"), file_read(profile("sh"), NULL));
+	return program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--profile",
+			     path_in(copy, "sh.ini"), "--workspace", workspace,
+			     "--", "-c", "echo ran"),
+		.cwd = top });
+}
+
+Test(trust, profile_below_the_workspace_is_refused)
+{
+	const char *top = scratch_make();
+	const struct outcome *o = launch_below(top, "a/b", top);
+
+	expect_exit(o, 125);
+	expect_out(o, "");
+	expect_err_has(o, "a/b/sh.ini");
+	o = launch_below(top, "a/b", path_in(top, "a/b"));
+	expect_exit(o, 125);
+	expect_out(o, "");
+	/* Beside it is fine. */
+	directory_make(path_in(top, "c"), 0700);
+	o = launch_below(top, "a/b", path_in(top, "c"));
+	expect_exit(o, 0);
+	expect_out(o, "ran\n");
+}
+
+Test(trust, root_directory_is_no_workspace)
+{
+	static const char *const spellings[] = { "/", "//", "/.", "/usr/.." };
+
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(*spellings); i++) {
+		const struct outcome *o = launch(scratch_make(), "sh",
+			"--workspace", spellings[i], "--", "-c", "echo ran",
+			NULL);
+
+		expect_exit(o, 125);
+		expect_out(o, "");
+		expect_err_has(o, "the workspace cannot be '/'");
 	}
 }
