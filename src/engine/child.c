@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 /* Wait until the monitor has published and mapped what it must. */
@@ -48,9 +49,27 @@ static int stage_map_ids(struct child *child, struct error *err)
 	return child_is_bwrap(child) ? 0 : verify_namespaces(child, err);
 }
 
+/*
+ * What is mounted from here on must not appear on the host.  The copy that a
+ * new mount namespace has of the host's mounts takes part in propagation both
+ * ways, unless another user namespace owns it (mount_namespaces(7)); what is
+ * cloned from it later is a slave, too.
+ */
+static int cut_propagation(const struct child *child, struct error *err)
+{
+	if (child->run->ids.new_userns ||
+	    child->plan->ns[NS_USER].want == NS_WANT_JOIN)
+		return 0;
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return error_set(err, errno, "Failed to make / slave");
+	return 0;
+}
+
 static int stage_gather(struct child *child, struct error *err)
 {
 	umask(0);
+	if (cut_propagation(child, err) < 0)
+		return error_result(err);
 	if (gather_sources(child, err) < 0)
 		return error_result(err);
 	return identity_switch(child, err);
