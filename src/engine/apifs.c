@@ -81,24 +81,35 @@ int apifs_tmpfs(struct child *child, const struct op *op, bool bounded,
 	return mount;
 }
 
-int apifs_blank(struct child *child, mode_t type, struct error *err)
+static int make_blank(struct child *child, struct error *err)
 {
+	child->blank = new_tmpfs(BLANK_SIZE, 16, 0700, MOUNT_ATTR_NOSUID |
+				 MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	if (child->blank < 0)
+		return child->blank;
+	if (mkdirat(child->blank, "m", 0755) < 0 ||
+	    mkdirat(child->blank, "d", 0) < 0 ||
+	    mknodat(child->blank, "f", S_IFREG, 0) < 0)
+		return error_set(err, errno, "make an empty object");
+	return 0;
+}
+
+int apifs_blank(struct child *child, enum blank blank, struct error *err)
+{
+	static const char *const names[] = {
+		[BLANK_DIRECTORY] = "m",
+		[BLANK_CLOSED_DIRECTORY] = "d",
+		[BLANK_CLOSED_FILE] = "f",
+	};
 	const struct mountfd_attr attr = {
 		.set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 		       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
 	};
 	int mount;
 
-	if (child->blank < 0) {
-		child->blank = new_tmpfs(BLANK_SIZE, 16, 0700, attr.set &
-					 ~(uint64_t)MOUNT_ATTR_RDONLY, err);
-		if (child->blank < 0)
-			return child->blank;
-		if (mkdirat(child->blank, "d", 0) < 0 ||
-		    mknodat(child->blank, "f", S_IFREG, 0) < 0)
-			return error_set(err, errno, "make an empty object");
-	}
-	mount = mountfd_clone(child->blank, S_ISDIR(type) ? "d" : "f", 0, err);
+	if (child->blank < 0 && make_blank(child, err) < 0)
+		return error_result(err);
+	mount = mountfd_clone(child->blank, names[blank], 0, err);
 	if (mount >= 0 && mountfd_set_attr(mount, &attr, err) < 0) {
 		close(mount);
 		return error_result(err);
@@ -154,7 +165,9 @@ static int cover_proc(struct child *child, int proc, const char *name,
 	if (cover == COVER_BLANK) {
 		if (fstatat(point, "", &status, AT_EMPTY_PATH) < 0)
 			return error_set(err, errno, "stat '/proc/%s'", name);
-		mount = apifs_blank(child, status.st_mode, err);
+		mount = apifs_blank(child, S_ISDIR(status.st_mode) ?
+				    BLANK_CLOSED_DIRECTORY : BLANK_CLOSED_FILE,
+				    err);
 	} else {
 		mount = mountfd_clone(point, "", 0, err);
 		if (mount >= 0 && mountfd_set_attr(mount, &read_only, err) < 0)

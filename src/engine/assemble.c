@@ -191,21 +191,47 @@ static int do_mount(struct child *child, const struct op *op,
 		      op->dest + (op->dest[0] == '/'));
 }
 
-/* A mask over what is not there has nothing to do. */
-static int do_tmpfs(struct child *child, const struct op *op,
-		    struct source *source, struct error *err)
+/*
+ * Masks that stay empty need no file system each: they are mounts of one
+ * empty directory.
+ */
+static bool stays_empty(const struct plan *plan, const struct op *mask)
 {
-	int point;
+	if (!(mask->flags & OP_READ_ONLY) || mask->mode != OP_MODE_NONE)
+		return false;
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *op = &plan->ops.at[i];
 
-	if (op->role != ROLE_MASK || !(op->flags & OP_OPTIONAL))
-		return do_mount(child, op, source, err);
-	point = point_find(child, op->dest, err);
-	if (point == -ENOENT)
+		if (op != mask && path_is_below(op_place(op), op_place(mask)))
+			return false;
+	}
+	return true;
+}
+
+static int do_mask(struct child *child, const struct op *op, struct error *err)
+{
+	auto_close int mount = -EBADF;
+	auto_close int point = point_find(child, op->dest, err);
+	struct stat status;
+
+	/* Over what is not there it has nothing to do. */
+	if (point == -ENOENT && op->flags & OP_OPTIONAL)
 		return 0;
 	if (point < 0)
-		return point;
-	close(point);
-	return do_mount(child, op, source, err);
+		return point == -ENOENT ?
+		       error_set(err, ENOENT, "mask '%s'", op->dest) : point;
+	if (fstatat(point, "", &status, AT_EMPTY_PATH) < 0)
+		return error_set(err, errno, "stat '%s'", op->dest);
+	if (!S_ISDIR(status.st_mode)) {
+		error_set(err, ENOTDIR, "'%s' is a file", op->dest);
+		error_remedy(err, "a file is masked with: hide = %s",
+			     op->dest);
+		return -ENOTDIR;
+	}
+	mount = stays_empty(child->plan, op) ?
+		apifs_blank(child, BLANK_DIRECTORY, err) :
+		apifs_tmpfs(child, op, true, err);
+	return mount < 0 ? mount : mountfd_attach(mount, point, op->dest, err);
 }
 
 static int do_hide(struct child *child, const struct op *op, struct error *err)
@@ -220,7 +246,8 @@ static int do_hide(struct child *child, const struct op *op, struct error *err)
 		return point;
 	if (fstatat(point, "", &status, AT_EMPTY_PATH) < 0)
 		return error_set(err, errno, "stat '%s'", op->dest);
-	mount = apifs_blank(child, status.st_mode, err);
+	mount = apifs_blank(child, S_ISDIR(status.st_mode) ?
+			    BLANK_CLOSED_DIRECTORY : BLANK_CLOSED_FILE, err);
 	return mount < 0 ? mount : mountfd_attach(mount, point, op->dest, err);
 }
 
@@ -281,7 +308,8 @@ static int do_op(struct child *child, const struct op *op,
 	case OP_RO_OVERLAY:
 		return do_mount(child, op, source, err);
 	case OP_TMPFS:
-		return do_tmpfs(child, op, source, err);
+		return op->role == ROLE_MASK ? do_mask(child, op, err) :
+		       do_mount(child, op, source, err);
 	case OP_PROC:
 		return apifs_proc(child, op, source, err);
 	case OP_DEV:

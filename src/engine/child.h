@@ -166,8 +166,9 @@ int apifs_dev(struct child *child, const struct op *op, struct source *source,
 	      struct error *err);
 int apifs_gather_dev(struct arena *arena, const struct plan *plan,
 		     struct source *source, struct error *err);
-/* The empty object of ours that hides one of type @type. */
-int apifs_blank(struct child *child, mode_t type, struct error *err);
+/* Empty objects of ours that stand in for what is hidden, read-only. */
+enum blank { BLANK_DIRECTORY, BLANK_CLOSED_DIRECTORY, BLANK_CLOSED_FILE };
+int apifs_blank(struct child *child, enum blank blank, struct error *err);
 int apifs_tmpfs(struct child *child, const struct op *op, bool bounded,
 		struct error *err);
 
