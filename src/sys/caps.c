@@ -105,8 +105,11 @@ static bool caps_read_status(int procfs, struct caps_state *state)
 {
 	auto_close int fd = -EBADF;
 	struct error ignored;
-	/* The rest of the file (cpu and memory lists) is of no interest */
-	char text[4096];
+	/*
+	 * What is behind the sets does not matter; with a long list of groups
+	 * before them they are not found, and the other way is taken.
+	 */
+	char text[2048];
 	ssize_t size;
 
 	fd = proc_open_file(procfs, "self/status", O_RDONLY, &ignored);

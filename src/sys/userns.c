@@ -91,27 +91,65 @@ int userns_write_maps(int procfs, pid_t pid, const char *uid_map,
 	return 0;
 }
 
+/* Where the reading of a map stands. */
+struct userns_reader {
+	uint32_t number[3]; /* of the line at hand */
+	int count;          /* complete ones */
+	bool is_inside;     /* of the next one */
+};
+
+/* Take one more character; false: not one of a map. */
+static bool userns_read_char(struct userns_reader *reader, char next,
+			     struct arena *arena, struct userns_map *map)
+{
+	if (next >= '0' && next <= '9' && reader->count < 3) {
+		uint32_t *number = &reader->number[reader->count];
+
+		*number = reader->is_inside ? *number * 10 : 0;
+		*number += (uint32_t)(next - '0');
+		reader->is_inside = true;
+		return true;
+	}
+	if (next != ' ' && next != '\n')
+		return false;
+	reader->count += reader->is_inside;
+	reader->is_inside = false;
+	if (next == '\n') {
+		if (reader->count != 3)
+			return false;
+		reader->count = 0;
+		*arena_push(arena, &map->ranges) = (struct userns_range){
+			.inside = reader->number[0],
+			.outside = reader->number[1],
+			.count = reader->number[2],
+		};
+	}
+	return true;
+}
+
+/*
+ * By hand and through a small buffer: this is on the way of every start, and
+ * the pages that stdio touches first cost more than all of the reading.
+ */
 static int userns_read_map(int procfs, const char *path, struct arena *arena,
 			   struct userns_map *map, struct error *err)
 {
+	struct userns_reader reader = { .count = 0 };
 	auto_close int fd = -EBADF;
-	FILE *file;
-	struct userns_range range;
-	int fields;
+	char text[256];
+	ssize_t size;
 
 	fd = proc_open_file(procfs, path, O_RDONLY, err);
 	if (fd < 0)
 		return fd;
-	file = fdopen(fd, "re");
-	if (!file)
-		return error_set(err, errno, "open '/proc/%s'", path);
-	take_fd(&fd);
-	while ((fields = fscanf(file, "%u %u %u", &range.inside,
-				&range.outside, &range.count)) == 3)
-		*arena_push(arena, &map->ranges) = range;
-	fclose(file);
-	if (fields != EOF)
-		return error_set(err, EBADMSG, "'/proc/%s' is no id map", path);
+	while ((size = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < size; i++)
+			if (!userns_read_char(&reader, text[i], arena, map))
+				return error_set(err, EBADMSG,
+						 "'/proc/%s' is no id map",
+						 path);
+	if (size < 0)
+		return error_set(err, errno, "read '/proc/%s'", path);
 	return 0;
 }
 
