@@ -49,6 +49,22 @@ static void explain_hidden(const struct child *child, const char *path,
 	error_remedy(err, "show it again: [layers] layer = %s", above);
 }
 
+/* A script that was given without its interpreter, for example. */
+static void explain_command(const struct child *child, const char *path,
+			    int code, struct error *err)
+{
+	if (code == ENOENT && *path == '/')
+		explain_hidden(child, path, err);
+	else if (code == ENOENT && !strchr(path, '/') &&
+		 !faccessat(AT_FDCWD, path, F_OK, 0))
+		error_remedy(err, "it is in the working directory, not along "
+			     "PATH: write './%s', or its interpreter before "
+			     "it", path);
+	else if (code == EACCES && !faccessat(AT_FDCWD, path, R_OK, 0))
+		error_remedy(err, "it may be read, but not executed: chmod "
+			     "+x, or write its interpreter before it");
+}
+
 static int fail_command(const struct child *child, const char *what,
 			const char *path, int code, struct error *err)
 {
@@ -58,8 +74,8 @@ static int fail_command(const struct child *child, const char *what,
 		error_set(err, code, "%s '%s'", what, path);
 	error_reason(err, code == ENOENT || code == ENOTDIR ? "not-found" :
 		     "not-executable");
-	if (code == ENOENT && *path == '/' && !child_is_bwrap(child))
-		explain_hidden(child, path, err);
+	if (!child_is_bwrap(child))
+		explain_command(child, path, code, err);
 	error_status(err, code == ENOENT || code == ENOTDIR ?
 		     ERROR_STATUS_NOT_FOUND : ERROR_STATUS_NOT_EXECUTABLE);
 	return error_result(err);

@@ -79,11 +79,17 @@ static int absolute_path(const struct plan *plan, const char **ret_path,
 	return 0;
 }
 
-/* The installation that @program (a host path) is a part of. */
-static const char *prefix_of(const struct plan *plan, const char *program)
+/*
+ * The installation below @mask that @program (a host path) is a part of: that
+ * of the program itself, or of the link to it where only the link is hidden.
+ */
+static const char *prefix_of(const struct plan *plan, const char *program,
+			     const struct op *mask)
 {
 	auto_free char *real = realpath(program, NULL);
-	char *prefix = arena_strdup(plan->arena, real ? real : program);
+	char *prefix = arena_strdup(plan->arena,
+				    real && path_is_below(real, op_place(mask))
+				    ? real : program);
 
 	for (int level = 0; level < 2; level++) {
 		char *slash = strrchr(prefix, '/');
@@ -117,7 +123,8 @@ static int judge(const struct plan *plan, const char *path,
 	case VIEW_UNKNOWN:
 		return 0;
 	case VIEW_HIDDEN:
-		return hidden(plan, path, view, prefix_of(plan, path), err);
+		return hidden(plan, path, view, prefix_of(plan, path, view->op),
+			      err);
 	case VIEW_MADE:
 	case VIEW_MISSING:
 		error_set(err, ENOENT, "interpreter '%s'%s%s", path,
@@ -212,17 +219,21 @@ static int check_venv(const struct plan *plan, const char *path,
 	view = view_look(plan, home);
 	if (view.kind != VIEW_HIDDEN && view.kind != VIEW_MISSING)
 		return 0;
-	if (view.kind == VIEW_HIDDEN)
+	if (view.kind == VIEW_HIDDEN) {
 		error_set(err, 0, "interpreter '%s' is of a virtual "
 			  "environment, whose base '%s' is hidden by mask '%s' "
 			  "(%s)", path, home, view.op->dest,
 			  origin_text(plan->arena, &view.op->origin));
-	else
+		error_remedy(err, "add 'prefix = %s' to [layers]",
+			     prefix_of(plan, path_join(plan->arena, home,
+						       name), view.op));
+	} else {
 		error_set(err, 0, "interpreter '%s' is of a virtual "
 			  "environment, whose base '%s' is not there inside",
 			  path, home);
-	error_remedy(err, "add 'prefix = %s' to [layers]",
-		     prefix_of(plan, path_join(plan->arena, home, name)));
+		error_remedy(err, "let it in by a line 'prefix = DIR' in "
+			     "[layers]");
+	}
 	return not_found(plan, err);
 }
 

@@ -399,3 +399,45 @@ Test(trust, root_directory_is_no_workspace)
 		expect_err_has(o, "the workspace cannot be '/'");
 	}
 }
+
+/* ---- what a first attempt runs into --------------------------------------- */
+
+Test(hints, masked_environment_names_its_own_prefix)
+{
+	const char *home = scratch_make();
+	const char *prefix = path_in(home, "venv");
+	const char *python = path_in(prefix, "bin/python");
+	const char *workspace = workspace_with("script.py",
+		"import sys; print(sys.prefix)\n");
+	const struct outcome *o;
+
+	need("/usr/bin/python3", "python");
+	directory_make_all(path_in(prefix, "bin"));
+	link_make("/usr/bin/python3", python);
+	file_write(path_in(prefix, "pyvenv.cfg"), "home = /usr/bin\n");
+	setenv("HOME", home, 1);
+	o = launch(workspace, "py", "--set",
+		   arena_format("exec.interpreter=%s", python), "script.py",
+		   NULL);
+	expect_exit(o, 127);
+	expect_err_has(o, arena_format("'prefix = %s'", prefix));
+	o = launch(workspace, "py", "--set",
+		   arena_format("exec.interpreter=%s", python), "--set",
+		   arena_format("layers.prefix=%s", prefix), "script.py",
+		   NULL);
+	expect_exit(o, 0);
+	expect_out(o, arena_format("%s\n", prefix));
+}
+
+Test(hints, script_without_interpreter)
+{
+	const char *workspace = workspace_with("script.py", "print(1)\n");
+	const struct outcome *o =
+		launch(workspace, "readonly", "script.py", NULL);
+
+	expect_exit(o, 127);
+	expect_err_has(o, "its interpreter before it");
+	o = launch(workspace, "readonly", "./script.py", NULL);
+	expect_exit(o, 126);
+	expect_err_has(o, "its interpreter before it");
+}
