@@ -17,21 +17,13 @@
 
 #include "attempt.h"
 #include "base/mem.h"
+#include "filtered.h"
 #include "harness/identity.h"
 #include "harness/program.h"
 #include "harness/scratch.h"
 #include "sys/seccomp.h"
 
 static struct error err;
-
-static int load(unsigned flags)
-{
-	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	ATTEMPT(seccomp_load_default(flags, &err));
-	return 0;
-}
-
-#define LOAD(flags) CHECK(load(flags) == 0)
 
 /* ---- loading --------------------------------------------------------------- */
 

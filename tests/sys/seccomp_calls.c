@@ -30,6 +30,7 @@
 
 #include "attempt.h"
 #include "base/mem.h"
+#include "filtered.h"
 #include "harness/arena.h"
 #include "harness/identity.h"
 #include "harness/program.h"
@@ -42,17 +43,6 @@
 /* @call is -1 with errno @code. */
 #define CHECK_FAILS(call, code) \
 	CHECK((errno = 0, (call)) == -1 && errno == (code))
-
-static struct error err;
-
-static int load(unsigned flags)
-{
-	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	ATTEMPT(seccomp_load_default(flags, &err));
-	return 0;
-}
-
-#define LOAD(flags) CHECK(load(flags) == 0)
 
 /* ---- namespaces, mounts -------------------------------------------------------- */
 

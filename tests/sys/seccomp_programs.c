@@ -4,30 +4,17 @@
  * tools do what they always do, in the strictest variant, which refuses all
  * that the others do.  The programs are in programs/.
  */
-#include <sys/prctl.h>
-
 #include <criterion/criterion.h>
 
-#include "attempt.h"
+#include "filtered.h"
 #include "harness/identity.h"
 #include "harness/program.h"
 #include "harness/scratch.h"
-#include "sys/seccomp.h"
-
-static struct error err;
-
-/* Before the exec. */
-static int load(const void *flags)
-{
-	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	ATTEMPT(seccomp_load_default(*(const unsigned *)flags, &err));
-	return 0;
-}
 
 static void expect_ok(const char *const *argv, unsigned flags)
 {
 	const struct outcome *o = program_run(&(struct program){
-		.argv = argv, .call = load, .data = &flags,
+		.argv = argv, .call = filter_myself, .data = &flags,
 		.cwd = scratch_make(), .time_limit = 120000 });
 
 	expect_exit(o, 0);
