@@ -61,12 +61,13 @@ static int seccomp_load_failed(int code, struct error *err)
 			  "(CONFIG_SECCOMP_FILTER), or strict mode is on");
 		break;
 	case EACCES:
-		error_set(err, code, "load the system call filter without "
-				     "no_new_privs");
+		error_set(err, code,
+			  "load the system call filter without no_new_privs");
 		break;
 	case ENOMEM:
-		error_set(err, code, "load the system call filter: no memory, "
-				     "or too many filters already");
+		error_set(err, code,
+			  "load the system call filter: no memory, or too "
+			  "many filters already");
 		break;
 	default:
 		error_set(err, code, "load the system call filter");
@@ -92,8 +93,8 @@ static int seccomp_load(const struct sock_filter *program, size_t count,
 int seccomp_load_default(unsigned flags, struct error *err)
 {
 	size_t count;
-	const struct sock_filter *program = seccomp_default_program(flags,
-								    &count);
+	const struct sock_filter *program =
+		seccomp_default_program(flags, &count);
 
 	return seccomp_load(program, count, err);
 }
@@ -116,8 +117,8 @@ int seccomp_verify(struct error *err)
 
 	if (mode == SECCOMP_MODE_FILTER)
 		return 0;
-	error_set(err, EPROTO,
-		  "the system call filter is not active (mode %d)", mode);
+	error_set(err, EPROTO, "the system call filter is not active (mode %d)",
+		  mode);
 	error_reason(err, "seccomp");
 	return error_result(err);
 }

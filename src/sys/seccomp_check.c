@@ -34,6 +34,7 @@ struct opcode {
 };
 
 /* All that a filter may consist of. */
+/* NOLINTBEGIN(misc-redundant-expression): some of the names are 0 */
 static const struct opcode opcodes[] = {
 	{ BPF_LD | BPF_W | BPF_ABS, OPERAND_FIELD },
 	{ BPF_LD | BPF_W | BPF_LEN, OPERAND_ANY },
@@ -77,6 +78,7 @@ static const struct opcode opcodes[] = {
 	{ BPF_RET | BPF_K, OPERAND_ANY },
 	{ BPF_RET | BPF_A, OPERAND_ANY },
 };
+/* NOLINTEND(misc-redundant-expression) */
 
 static const struct opcode *check_find_opcode(uint16_t code)
 {
@@ -158,8 +160,7 @@ static int check_instruction(const struct program *program, size_t pc,
 		r = check_jump(program, pc, at.jt, "the jump if true", err);
 		if (r < 0)
 			return r;
-		return check_jump(program, pc, at.jf, "the jump if false",
-				  err);
+		return check_jump(program, pc, at.jf, "the jump if false", err);
 	}
 	return 0;
 }

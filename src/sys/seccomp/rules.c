@@ -5,7 +5,6 @@
 
 #include <linux/netlink.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -40,8 +39,7 @@ void code_emit(struct code *code, uint16_t op, uint32_t k)
 	code->at[code->count++] = (struct sock_filter){ .code = op, .k = k };
 }
 
-void code_jump(struct code *code, uint16_t op, uint32_t k, size_t jt,
-	       size_t jf)
+void code_jump(struct code *code, uint16_t op, uint32_t k, size_t jt, size_t jf)
 {
 	if (jt > UINT8_MAX || jf > UINT8_MAX) {
 		fprintf(stderr, "a jump over %zu or %zu instructions\n", jt,
@@ -67,7 +65,7 @@ void code_answer(struct code *code, uint32_t answer)
  * Load the low half of argument @n, which is all that the kernel takes of an
  * int, an unsigned int or a umode_t.  Both machines are little-endian.
  */
-static void load_argument(struct code *code, unsigned n)
+static void load_argument(struct code *code, size_t n)
 {
 	code_load(code, offsetof(struct seccomp_data, args) + 8 * n);
 }
@@ -104,13 +102,13 @@ static void emit_clone(struct code *code)
 	refuse_bits(code, CLONE_NEW_ANY);
 }
 
-static void emit_mode(struct code *code, unsigned argument)
+static void emit_mode(struct code *code, size_t argument)
 {
 	load_argument(code, argument);
 	refuse_bits(code, MODE_SETID);
 }
 
-static void emit_open(struct code *code, unsigned argument)
+static void emit_open(struct code *code, size_t argument)
 {
 	load_argument(code, argument);
 	code_jump(code, BPF_JSET, OPEN_CREATES, 1, 0);
@@ -126,7 +124,7 @@ static void emit_socket(struct code *code, unsigned flags)
 	 * would be loaded by the call.
 	 */
 	static const uint32_t protocols[] = {
-		IPPROTO_IP, IPPROTO_TCP,     IPPROTO_UDP, IPPROTO_ICMP,
+		IPPROTO_IP,     IPPROTO_TCP,     IPPROTO_UDP, IPPROTO_ICMP,
 		IPPROTO_ICMPV6, IPPROTO_UDPLITE, IPPROTO_RAW, PROTOCOL_MPTCP,
 	};
 
@@ -226,41 +224,41 @@ static enum rule rule_if_only(enum rule rule, unsigned flags)
 	}
 }
 
-int rule_answer(enum rule rule, unsigned flags, uint32_t *ret_answer)
+bool rule_answer(enum rule rule, unsigned flags, uint32_t *ret_answer)
 {
-	int may_nest = flags & SECCOMP_ALLOW_USERNS;
-	int no_setid = flags & SECCOMP_DENY_SETID;
+	bool may_nest = flags & SECCOMP_ALLOW_USERNS;
+	bool no_setid = flags & SECCOMP_DENY_SETID;
 
 	if (flags & SECCOMP_ONLY)
 		rule = rule_if_only(rule, flags);
 	switch (rule) {
 	case RULE_ALLOW:
 		*ret_answer = ANSWER_ALLOW;
-		return 1;
+		return true;
 	case RULE_REFUSE:
 	case RULE_RING:
 		*ret_answer = ANSWER_EPERM;
-		return 1;
+		return true;
 	case RULE_UNKNOWN:
 	case RULE_NEW:
 		*ret_answer = ANSWER_ENOSYS;
-		return 1;
+		return true;
 	case RULE_KILL:
 		*ret_answer = ANSWER_KILL;
-		return 1;
+		return true;
 	case RULE_NESTING:
 		*ret_answer = may_nest ? ANSWER_ALLOW : ANSWER_EPERM;
-		return 1;
+		return true;
 	case RULE_CLONE3:
 		*ret_answer = may_nest ? ANSWER_ALLOW : ANSWER_ENOSYS;
-		return 1;
+		return true;
 	case RULE_PTRACE:
 		*ret_answer = flags & SECCOMP_DENY_PTRACE ? ANSWER_EPERM :
 							    ANSWER_ALLOW;
-		return 1;
+		return true;
 	case RULE_OPENAT2:
 		*ret_answer = no_setid ? ANSWER_ENOSYS : ANSWER_ALLOW;
-		return 1;
+		return true;
 	case RULE_CLONE:
 		*ret_answer = ANSWER_ALLOW;
 		return may_nest;
@@ -277,7 +275,7 @@ int rule_answer(enum rule rule, unsigned flags, uint32_t *ret_answer)
 	case RULE_COUNT:
 		break;
 	}
-	return 0;
+	return false;
 }
 
 void rule_emit(struct code *code, enum rule rule, unsigned flags)

@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,9 +66,9 @@ void code_answer(struct code *code, uint32_t answer);
 
 /*
  * The rule's answer when it looks at no argument in this variant (@flags,
- * enum seccomp_flags).  Returns 1 with @ret_answer, or 0.
+ * enum seccomp_flags).  Returns true with @ret_answer, or false.
  */
-int rule_answer(enum rule rule, unsigned flags, uint32_t *ret_answer);
+bool rule_answer(enum rule rule, unsigned flags, uint32_t *ret_answer);
 
 /*
  * Append the rule: code that ends in an answer on every way through it and
