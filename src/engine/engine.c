@@ -89,7 +89,9 @@ static int explain_spawn(const struct run *run, struct error *err)
 static int spawn(struct run *run, struct error *err)
 {
 	struct proc_clone args = {
-		.flags = identity_clone_flags(run), .cgroup_fd = -EBADF,
+		.flags = identity_clone_flags(run),
+		.cgroup_fd = run->has_cgroup ? cgroup_clone_fd(&run->cgroup) :
+			     -EBADF,
 	};
 	const struct plan_ns *pid = &run->plan->ns[NS_PID];
 
