@@ -131,6 +131,9 @@ int join_second(struct child *child, struct error *err);
 int confine_child(struct child *child, struct error *err);
 int confine_payload(struct child *child, struct error *err);
 
+/* fence.c: Landlock. */
+int fence_raise(struct child *child, struct error *err);
+
 /* verify.c: what the kernel says of what was done. */
 void verify_note_namespaces(struct run *run);
 int verify_namespaces(const struct child *child, struct error *err);

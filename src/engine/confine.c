@@ -84,7 +84,8 @@ static int confine_profile(struct child *child, struct error *err)
 
 	if (set_rlimits(child, err) < 0 ||
 	    keyring_join_new(has_filter, err) < 0 ||
-	    caps_drop_all(child->procfs, err) < 0 || caps_no_new_privs(err) < 0 ||
+	    caps_drop_all(child->procfs, err) < 0 ||
+	    caps_no_new_privs(err) < 0 || fence_raise(child, err) < 0 ||
 	    proc_set_dumpable(false, err) < 0)
 		return error_result(err);
 	if (!has_filter) {

@@ -282,6 +282,8 @@ int report_started(struct run *run, struct error *err)
 			  (uint64_t)run->child);
 	report_add_skipped(&line, run);
 	report_add_enforced(&line, run);
+	report_add_number(&line, "landlock", true, run->progress ?
+			  (uint64_t)run->progress->landlock_abi : 0);
 	text_add(&line, "}\n");
 	return report_write_status(run, &line, err);
 }

@@ -94,6 +94,7 @@ struct filter {
 struct progress {
 	volatile int stage;         /* index for engine_stage_name() */
 	volatile size_t op;         /* operation at work, or SIZE_MAX */
+	volatile int landlock_abi;  /* that was applied; 0: none */
 };
 
 struct run {
