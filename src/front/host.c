@@ -233,6 +233,46 @@ static void look_at_sources(struct plan *plan)
 	}
 }
 
+/* The mask under which @path lies, NULL when it can be seen. */
+static const struct op *mask_over(const struct plan *plan, const char *path)
+{
+	const struct op *nearest = NULL;
+
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *op = &plan->ops.at[i];
+
+		if (op->phase == PHASE_VIEW &&
+		    path_is_below(path, op_place(op)) &&
+		    (!nearest || path_depth(op_place(op)) >=
+				 path_depth(op_place(nearest))))
+			nearest = op;
+	}
+	return nearest && nearest->role == ROLE_MASK ? nearest : NULL;
+}
+
+/*
+ * Who shares the host's network wants its names, too: a resolv.conf that is
+ * a link into a masked /run is let in, that one file.
+ */
+static void show_resolver(struct plan *plan, int root_fd)
+{
+	struct root root = { plan, root_fd };
+	const char *place;
+	struct op *op;
+
+	if (plan->ns[NS_NET].want != NS_WANT_HOST || root_fd < 0)
+		return;
+	place = follow_links(&root, "/etc/resolv.conf");
+	if (!place || !mask_over(plan, place))
+		return;
+	op = plan_add_op(plan, OP_BIND, PHASE_VIEW, plan->ns[NS_NET].origin);
+	op->role = ROLE_LAYER;
+	op->flags = OP_READ_ONLY | OP_OPTIONAL;
+	op->source = path_join(plan->arena, plan->root.source
+			       ? plan->root.source : "/", place + 1);
+	op->dest = place;
+}
+
 int host_complete(struct plan *plan, struct error *err)
 {
 	const struct plan_root *root = &plan->root;
@@ -259,6 +299,7 @@ int host_complete(struct plan *plan, struct error *err)
 	}
 	look_at_sources(plan);
 	find_real_places(plan, fd);
+	show_resolver(plan, fd);
 	return 0;
 }
 

@@ -234,6 +234,45 @@ Test(workspace, cache_outlives_the_run_when_it_is_there)
 	expect_file(path_in(cache, "file"), "kept\n");
 }
 
+Test(network, shared_one_has_its_resolver_in_spite_of_a_mask)
+{
+	static const char text[] = "nameserver 192.0.2.53\n";
+	const char *own = scratch_make();
+	const char *root = path_in(own, "root");
+	const struct outcome *o;
+
+	/* Started by root, the command is somebody else. */
+	directory_make(root, 0755);
+	for (size_t i = 0; i < 6; i++)
+		directory_make_all(path_in(root, (const char *const[]){
+			"etc", "usr", "proc", "dev", "work",
+			"run/systemd/resolve" }[i]));
+	link_make("usr/bin", path_in(root, "bin"));
+	link_make("usr/lib", path_in(root, "lib"));
+	link_make("usr/lib64", path_in(root, "lib64"));
+	link_make("../run/systemd/resolve/stub-resolv.conf",
+		  path_in(root, "etc/resolv.conf"));
+	file_write(path_in(root, "run/systemd/resolve/stub-resolv.conf"),
+		   text);
+	file_write(path_in(root, "run/systemd/private"), "");
+	file_write(path_in(own, "p.ini"), arena_format(
+		"[root]\nsource = %s\n[mask]\ntmpfs = /run\n"
+		"[layers]\nlayer = /usr\n", root));
+
+	o = program_run(&(struct program){ .argv = ARGV(sbx_launch(),
+		"--profile", path_in(own, "p.ini"),
+		"--set", "namespaces.share=net", "sh", "-c",
+		"cat /etc/resolv.conf; find /run -type f") });
+	expect_exit(o, 0);
+	expect_out(o, arena_format("%s%s\n", text,
+		"/run/systemd/resolve/stub-resolv.conf"));
+	o = program_run(&(struct program){ .argv = ARGV(sbx_launch(),
+		"--profile", path_in(own, "p.ini"),
+		"sh", "-c", "find /run -type f") });
+	expect_exit(o, 0);
+	expect_out(o, "");
+}
+
 /* ---- readonly.ini, ephemeral.ini ----------------------------------------- */
 
 Test(readonly, reads_and_writes_nothing)
