@@ -86,7 +86,8 @@ int resources_prepare(struct run *run, struct error *err)
 		} else if (run->plan->limits[kind].is_optional) {
 			run->enforced[kind] = "none";
 		} else {
-			return refuse(run, kind, support.why_not, err);
+			return refuse(run, kind, support.why_not[
+				      grouped[i].controller], err);
 		}
 	}
 	if (!is_needed)

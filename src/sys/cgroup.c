@@ -353,7 +353,7 @@ int cgroup_create(const struct cgroup_limits *limits,
 
 void cgroup_probe(struct cgroup_support *ret_support)
 {
-	struct cgroup_support support = { .why_not = "" };
+	struct cgroup_support support = { .why_not = { "" } };
 
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
 		struct cgroup_site sites[CGROUP_CONTROLLER_COUNT + 1];
@@ -363,8 +363,9 @@ void cgroup_probe(struct cgroup_support *ret_support)
 			sites[k] = (struct cgroup_site){ .fd = -EBADF };
 		if (cgroup_find_sites(1U << i, sites, support.version,
 				      &err) < 0)
-			snprintf(support.why_not, sizeof(support.why_not),
-				 "%.255s", err.text);
+			snprintf(support.why_not[i],
+				 sizeof(support.why_not[i]), "%.191s",
+				 err.text);
 		for (size_t k = 0; k < ARRAY_SIZE(sites); k++)
 			mem_close_fd(&sites[k].fd);
 	}

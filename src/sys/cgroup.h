@@ -32,7 +32,8 @@ enum cgroup_version {
 /* What could be enforced; pure information, nothing has been made. */
 struct cgroup_support {
 	enum cgroup_version version[CGROUP_CONTROLLER_COUNT];
-	char why_not[256]; /* one sentence when something is CGROUP_NONE */
+	/* One sentence where the version is CGROUP_NONE. */
+	char why_not[CGROUP_CONTROLLER_COUNT][192];
 };
 
 /*

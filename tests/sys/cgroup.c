@@ -42,7 +42,7 @@ static void needs(enum cgroup_controller controller)
 
 	cgroup_probe(&support);
 	if (support.version[controller] == CGROUP_NONE)
-		skip_test("cgroup", "%s", support.why_not);
+		skip_test("cgroup", "%s", support.why_not[controller]);
 }
 
 /* Where the group of @controller is. */
@@ -261,7 +261,7 @@ static int without_cgroups(const void *unused)
 	cgroup_probe(&support);
 	for (int i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		CHECK(support.version[i] == CGROUP_NONE);
-	CHECK(strstr(support.why_not, "no cgroup file system"));
+	CHECK(strstr(support.why_not[CGROUP_PIDS], "no cgroup file system"));
 	limits.memory = 1 << 20;
 	REFUSED(cgroup_create(&limits, &cgroup, &err), ENOTSUP, "memory");
 	CHECK(*err.remedy);
@@ -289,7 +289,7 @@ static int without_right(const void *unused)
 		ATTEMPT(cgroup_remove(&cgroup, 0, &err));
 		return 0;
 	}
-	CHECK(*support.why_not);
+	CHECK(*support.why_not[CGROUP_PIDS]);
 	REFUSED(cgroup_create(&limits, &cgroup, &err), ENOTSUP, "pids");
 	CHECK(strstr(err.remedy, "Delegate"));
 	return 0;
