@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "front/bwrap_args.h"
+#include "front/command.h"
 #include "front/host.h"
 #include "plan/check.h"
 #include "plan/order.h"
@@ -60,7 +61,7 @@ static int finish_plan(struct front *front, struct error *err)
 	if (r >= 0)
 		r = plan_order(plan, err);
 	if (r >= 0)
-		r = host_check_command(plan, err);
+		r = command_check(plan, err);
 	if (r >= 0)
 		r = plan_check(plan, err);
 	return r;

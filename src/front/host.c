@@ -2,9 +2,7 @@
 #include "front/host.h"
 
 #include "base/text.h"
-#include "front/interpreter.h"
 #include "front/system_root.h"
-#include "front/view.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -301,107 +299,4 @@ int host_complete(struct plan *plan, struct error *err)
 	find_real_places(plan, fd);
 	show_resolver(plan, fd);
 	return 0;
-}
-
-/* ---- the command, seen from inside ----------------------------------------------------------- */
-
-static int script_error(struct error *err)
-{
-	error_status(err, ERROR_STATUS_NOT_FOUND);
-	error_reason(err, "script");
-	return error_result(err);
-}
-
-static int check_script(const struct plan *plan, struct error *err)
-{
-	const char *script = plan->command.at[plan->script_index];
-	const char *path = path_join(plan->arena, plan->chdir, script);
-	struct view view = view_look(plan, path);
-	char *directory;
-
-	switch (view.kind) {
-	case VIEW_THERE:
-	case VIEW_UNKNOWN:
-	case VIEW_MADE:
-		return 0;
-	case VIEW_LOST:
-		error_set(err, view.code, "script '%s'", path);
-		return script_error(err);
-	case VIEW_MISSING:
-		error_set(err, ENOENT, "script '%s' is not there inside", path);
-		if (*script != '/')
-			error_remedy(err, "a relative script is looked up in "
-				     "the working directory inside, '%s'",
-				     plan->chdir);
-		return script_error(err);
-	case VIEW_HIDDEN:
-		break;
-	}
-	directory = arena_strdup(plan->arena, view.path);
-	*strrchr(directory, '/') = '\0';
-	error_set(err, 0, "script '%s' is hidden by mask '%s' (%s)", path,
-		  view.op->dest, origin_text(plan->arena, &view.op->origin));
-	error_remedy(err, "put it into the workspace, or add 'layer = %s' to "
-		     "[layers]", *directory ? directory : "/");
-	return script_error(err);
-}
-
-static int check_directory(const struct plan *plan, struct error *err)
-{
-	struct view view = view_look(plan, plan->chdir);
-	int r;
-
-	if (view.kind == VIEW_HIDDEN)
-		r = error_set(err, 0, "working directory '%s' is hidden by "
-			      "mask '%s' (%s)", plan->chdir, view.op->dest,
-			      origin_text(plan->arena, &view.op->origin));
-	else if (view.kind == VIEW_MISSING)
-		r = error_set(err, ENOENT, "working directory '%s'",
-			      plan->chdir);
-	else if (view.kind == VIEW_THERE && !S_ISDIR(view.info.st_mode))
-		r = error_set(err, ENOTDIR, "working directory '%s'",
-			      plan->chdir);
-	else
-		return 0;
-	if (plan->chdir_origin.kind != ORIGIN_BUILTIN)
-		error_wrap(err, "%s",
-			   origin_text(plan->arena, &plan->chdir_origin));
-	error_reason(err, "working-directory");
-	return r;
-}
-
-/* A command with a path: only a mask over it deserves words of our own. */
-static int check_program(const struct plan *plan, struct error *err)
-{
-	const char *path = plan->command.at[0];
-	struct view view;
-
-	if (!strchr(path, '/'))
-		return 0;
-	path = path_join(plan->arena, plan->chdir, path);
-	view = view_look(plan, path);
-	if (view.kind != VIEW_HIDDEN)
-		return 0;
-	error_set(err, 0, "command '%s' is hidden by mask '%s' (%s)", path,
-		  view.op->dest, origin_text(plan->arena, &view.op->origin));
-	error_remedy(err, "add a line 'layer = PATH' to [layers] that shows it");
-	error_status(err, ERROR_STATUS_NOT_FOUND);
-	error_reason(err, "hidden");
-	return error_result(err);
-}
-
-int host_check_command(struct plan *plan, struct error *err)
-{
-	int r;
-
-	if (plan->rules != PLAN_RULES_PROFILE)
-		return 0;
-	r = check_directory(plan, err);
-	if (r >= 0 && plan->interpreter)
-		r = interpreter_find(plan, err);
-	else if (r >= 0 && plan->command.count)
-		r = check_program(plan, err);
-	if (r >= 0 && plan->script_index)
-		r = check_script(plan, err);
-	return r;
 }

@@ -16,12 +16,4 @@
  */
 int host_complete(struct plan *plan, struct error *err);
 
-/*
- * Between plan_order() and plan_check(): the interpreter is found, and it,
- * what it needs, the script and the working directory can be seen inside.
- * Returns 0, or a negative errno with @err filled (127 for the exit status
- * where the payload is what is missing).
- */
-int host_check_command(struct plan *plan, struct error *err);
-
 #endif

@@ -16,8 +16,7 @@ struct reading {
 	const char *at, *end;
 	unsigned line;       /* number of the line handed out last, from 1 */
 	bool has_section;
-	ini_key_fn on_key;
-	void *user;
+	const struct ini_handlers *handlers;
 	struct error *err;
 	int result;
 };
@@ -67,6 +66,8 @@ static int check_section(struct reading *reading, const char *line,
 			 const char *end)
 {
 	const char *close = memchr(line, ']', (size_t)(end - line));
+	char name[40];
+	size_t length;
 
 	if (!close)
 		return refuse_line(reading, "']' is missing");
@@ -74,12 +75,17 @@ static int check_section(struct reading *reading, const char *line,
 		if (!memchr(blanks, *rest, 2))
 			return refuse_line(reading,
 					   "there is text behind ']'");
-	/* libinih copies names of sections into 50 bytes. */
-	if (close - line > 40)
-		return refuse_line(reading, "unknown section: the name is "
-				   "longer than any");
+	/* libinih copies the name into 50 bytes: check it whole, here. */
+	length = (size_t)(close - line) - 1;
+	if (length >= sizeof(name))
+		return refuse_line(reading, "there is no section of so long "
+				   "a name");
+	memcpy(name, line + 1, length);
+	name[length] = '\0';
 	reading->has_section = true;
-	return 0;
+	return reading->handlers->on_section(reading->handlers->user,
+					     reading->line, name,
+					     reading->err);
 }
 
 static int check_key(struct reading *reading, const char *line,
@@ -171,27 +177,26 @@ static int take_key(void *user, const char *section, const char *name,
 {
 	struct reading *reading = user;
 
-	reading->result = reading->on_key(reading->user, reading->line,
-					  section, name, value, reading->err);
+	reading->result = reading->handlers->on_key(reading->handlers->user,
+						    reading->line, section,
+						    name, value, reading->err);
 	return reading->result >= 0;
 }
 
 int ini_text_read(const char *name, const char *text, size_t size,
-		  ini_key_fn on_key, void *user, struct error *err)
+		  const struct ini_handlers *handlers, struct error *err)
 {
 	struct reading reading = {
 		.name = name,
 		.at = text,
 		.end = text + size,
-		.on_key = on_key,
-		.user = user,
+		.handlers = handlers,
 		.err = err,
 	};
 	int line;
 
 	if (size > INI_SIZE_MOST)
-		return error_set(err, EFBIG, "'%s' is larger than 16 MiB",
-				 name);
+		return error_set(err, 0, "'%s' is larger than 16 MiB", name);
 	ini_allow_multiline = false;
 	ini_allow_inline_comments = false;
 	ini_allow_bom = false;

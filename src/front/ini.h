@@ -21,18 +21,27 @@ enum {
 };
 
 /*
- * Called for each key; the strings live until it returns.  Returns 0, or a
+ * Called for each section when it begins, and for each key; the strings live until it returns.  Returns 0, or a
  * negative errno with @err filled, which ends the reading.
  */
+typedef int (*ini_section_fn)(void *user, unsigned line, const char *section,
+			      struct error *err);
 typedef int (*ini_key_fn)(void *user, unsigned line, const char *section,
 			  const char *name, const char *value,
 			  struct error *err);
 
+struct ini_handlers {
+	ini_section_fn on_section;
+	ini_key_fn on_key;
+	void *user;
+};
+
 /*
  * Read the @size bytes of @text.  @name is put before the line number in
- * errors of the text itself; those of @on_key are passed on as they are.
+ * errors of the text itself; those of @handlers are passed on as they are.
+ * Returns 0, or a negative errno with @err filled.
  */
 int ini_text_read(const char *name, const char *text, size_t size,
-		  ini_key_fn on_key, void *user, struct error *err);
+		  const struct ini_handlers *handlers, struct error *err);
 
 #endif

@@ -22,12 +22,17 @@ static bool is_program(const char *path)
 	       !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
 }
 
+static int at_origin(const struct plan *plan, struct error *err)
+{
+	return error_wrap(err, "%s", origin_text(plan->arena,
+						 &plan->interpreter_origin));
+}
+
 static int not_found(const struct plan *plan, struct error *err)
 {
 	error_status(err, ERROR_STATUS_NOT_FOUND);
-	error_reason(err, "interpreter");
-	return error_wrap(err, "%s", origin_text(plan->arena,
-						 &plan->interpreter_origin));
+	error_reason(err, "not-found");
+	return at_origin(plan, err);
 }
 
 /* A bare name along the caller's PATH; relative entries do not count. */
@@ -79,17 +84,12 @@ static int absolute_path(const struct plan *plan, const char **ret_path,
 	return 0;
 }
 
-/*
- * The installation below @mask that @program (a host path) is a part of: that
- * of the program itself, or of the link to it where only the link is hidden.
- */
-static const char *prefix_of(const struct plan *plan, const char *program,
-			     const struct op *mask)
+/* The line that shows the installation of @program, X of X/bin/program. */
+static void remedy_layer(const struct plan *plan, const char *program,
+			 struct error *err)
 {
-	auto_free char *real = realpath(program, NULL);
-	char *prefix = arena_strdup(plan->arena,
-				    real && path_is_below(real, op_place(mask))
-				    ? real : program);
+	char *prefix = arena_strdup(plan->arena, program);
+	const char *config;
 
 	for (int level = 0; level < 2; level++) {
 		char *slash = strrchr(prefix, '/');
@@ -98,52 +98,31 @@ static const char *prefix_of(const struct plan *plan, const char *program,
 			break;
 		*slash = '\0';
 	}
-	return prefix;
-}
-
-static int hidden(const struct plan *plan, const char *what,
-		  const struct view *view, const char *prefix,
-		  struct error *err)
-{
-	const char *leads = strcmp(what, view->path) != 0
-		? arena_printf(plan->arena, " leads to '%s', which",
-			       view->path) : "";
-
-	error_set(err, 0, "interpreter '%s'%s is hidden by mask '%s' (%s)",
-		  what, leads, view->op->dest,
-		  origin_text(plan->arena, &view->op->origin));
-	error_remedy(err, "add 'prefix = %s' to [layers]", prefix);
-	return not_found(plan, err);
+	config = path_join(plan->arena, prefix, "pyvenv.cfg");
+	/* `prefix` is for the base that a virtual environment needs besides. */
+	error_remedy(err, "add '%s = %s' to [layers]",
+		     faccessat(AT_FDCWD, config, F_OK, 0) < 0
+		     ? "prefix" : "layer", prefix);
 }
 
 static int judge(const struct plan *plan, const char *path,
 		 const struct view *view, struct error *err)
 {
-	switch (view->kind) {
-	case VIEW_UNKNOWN:
+	if (view->kind == VIEW_UNKNOWN)
 		return 0;
-	case VIEW_HIDDEN:
-		return hidden(plan, path, view, prefix_of(plan, path, view->op),
-			      err);
-	case VIEW_MADE:
-	case VIEW_MISSING:
-		error_set(err, ENOENT, "interpreter '%s'%s%s", path,
-			  strcmp(path, view->path) != 0
-			  ? " leads inside to " : " is not there inside",
-			  strcmp(path, view->path) != 0 ? view->path : "");
-		return not_found(plan, err);
-	case VIEW_LOST:
-		error_set(err, view->code, "interpreter '%s'", path);
-		return not_found(plan, err);
-	case VIEW_THERE:
-		break;
+	if (view->kind == VIEW_THERE && S_ISREG(view->info.st_mode) &&
+	    view->info.st_mode & 0111)
+		return 0;
+	if (view->kind == VIEW_THERE) {
+		error_set(err, EACCES, "interpreter '%s'", path);
+		error_status(err, ERROR_STATUS_NOT_EXECUTABLE);
+		error_reason(err, "not-executable");
+		return at_origin(plan, err);
 	}
-	if (S_ISREG(view->info.st_mode) && view->info.st_mode & 0111)
-		return 0;
-	error_set(err, EACCES, "interpreter '%s' is not a program", path);
-	not_found(plan, err);
-	error_status(err, ERROR_STATUS_NOT_EXECUTABLE);
-	return error_result(err);
+	view_refuse(plan, "interpreter", path, view, err);
+	if (view->kind == VIEW_HIDDEN)
+		remedy_layer(plan, view->path, err);
+	return at_origin(plan, err);
 }
 
 /* A name found along PATH must be the same file inside. */
@@ -219,22 +198,10 @@ static int check_venv(const struct plan *plan, const char *path,
 	view = view_look(plan, home);
 	if (view.kind != VIEW_HIDDEN && view.kind != VIEW_MISSING)
 		return 0;
-	if (view.kind == VIEW_HIDDEN) {
-		error_set(err, 0, "interpreter '%s' is of a virtual "
-			  "environment, whose base '%s' is hidden by mask '%s' "
-			  "(%s)", path, home, view.op->dest,
-			  origin_text(plan->arena, &view.op->origin));
-		error_remedy(err, "add 'prefix = %s' to [layers]",
-			     prefix_of(plan, path_join(plan->arena, home,
-						       name), view.op));
-	} else {
-		error_set(err, 0, "interpreter '%s' is of a virtual "
-			  "environment, whose base '%s' is not there inside",
-			  path, home);
-		error_remedy(err, "let it in by a line 'prefix = DIR' in "
-			     "[layers]");
-	}
-	return not_found(plan, err);
+	view_refuse(plan, "its base", home, &view, err);
+	error_wrap(err, "interpreter '%s' is of a virtual environment", path);
+	remedy_layer(plan, path_join(plan->arena, home, name), err);
+	return at_origin(plan, err);
 }
 
 int interpreter_find(struct plan *plan, struct error *err)

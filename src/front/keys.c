@@ -170,24 +170,30 @@ static int unknown_key(const char *section, const char *name,
 	return error_result(err);
 }
 
+int keys_check_section(const char *section, struct error *err)
+{
+	for (size_t i = 0; i < keys_count; i++)
+		if (!strcmp(keys[i].section, section))
+			return 0;
+	return unknown_section(section, err);
+}
+
 int keys_find(const char *section, const char *name,
 	      const struct key **ret_key, struct error *err)
 {
-	bool is_section = false;
-
 	for (size_t i = 0; i < keys_count; i++) {
 		const struct key *key = &keys[i];
 
 		if (strcmp(key->section, section) != 0)
 			continue;
-		is_section = true;
 		if (key->flags & KEY_ANY_NAME || !strcmp(key->name, name)) {
 			*ret_key = key;
 			return 0;
 		}
 	}
-	return is_section ? unknown_key(section, name, err)
-			  : unknown_section(section, err);
+	if (keys_check_section(section, err) < 0)
+		return error_result(err);
+	return unknown_key(section, name, err);
 }
 
 int keys_finish(struct key_target *target, struct error *err)

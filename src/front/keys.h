@@ -60,6 +60,9 @@ enum { KEY_WORDS_ANY = ~0U };
 extern const struct key keys[];
 extern const size_t keys_count;
 
+/* Is there such a section?  0, or a negative errno with @err filled. */
+int keys_check_section(const char *section, struct error *err);
+
 /*
  * The row for @name in @section.  Returns 0, or a negative errno with @err
  * filled (unknown section or key, with the nearest right spelling).

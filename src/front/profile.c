@@ -128,6 +128,21 @@ static int add_setting(struct loading *loading, const struct setting *setting,
 
 /* ---- files ------------------------------------------------------------------------- */
 
+static int at_line(const struct file *file, unsigned line, struct error *err)
+{
+	error_wrap(err, "%s:%u", file->text.path, line);
+	error_reason(err, "profile");
+	return error_result(err);
+}
+
+static int take_section(void *user, unsigned line, const char *section,
+			struct error *err)
+{
+	if (keys_check_section(section, err) < 0)
+		return at_line(user, line, err);
+	return 0;
+}
+
 static int take_key(void *user, unsigned line, const char *section,
 		    const char *name, const char *value, struct error *err)
 {
@@ -140,11 +155,8 @@ static int take_key(void *user, unsigned line, const char *section,
 	};
 	int r = keys_find(section, name, &setting.key, err);
 
-	if (r < 0) {
-		error_wrap(err, "%s:%u", file->text.path, line);
-		error_reason(err, "profile");
-		return r;
-	}
+	if (r < 0)
+		return at_line(file, line, err);
 	setting.name = setting.key->flags & KEY_ANY_NAME
 		? arena_strdup(arena, name) : setting.key->name;
 	setting.text = arena_strdup(arena, value);
@@ -166,10 +178,10 @@ static int check_cycle(const struct file *file, struct error *err)
 	     above = above->includer) {
 		if (is_same_file(&above->text.chain.at[0],
 				 &file->text.chain.at[0]))
-			return error_set(err, ELOOP, "'%s' includes itself",
+			return error_set(err, 0, "'%s' includes itself",
 					 file->text.path);
 		if (++depth > DEPTH_MOST)
-			return error_set(err, ELOOP, "more than %d profiles "
+			return error_set(err, 0, "more than %d profiles "
 					 "include each other", DEPTH_MOST);
 	}
 	return 0;
@@ -220,6 +232,7 @@ static int read_file(struct loading *loading, const char *path,
 		     const struct file *includer, struct error *err)
 {
 	struct file file = { .loading = loading, .includer = includer };
+	const struct ini_handlers handlers = { take_section, take_key, &file };
 	int r = profile_file_read(loading->arena, path, &file.text, err);
 
 	if (r < 0)
@@ -237,8 +250,8 @@ static int read_file(struct loading *loading, const char *path,
 	*arena_push(loading->arena, &loading->files) = file.text.chain.at[0];
 	file.number = loading->files.count;
 	note_profile(loading->plan, &file.text);
-	r = ini_text_read(path, file.text.text, file.text.size, take_key,
-			  &file, err);
+	r = ini_text_read(path, file.text.text, file.text.size, &handlers,
+			  err);
 	for (size_t i = 0; r >= 0 && i < file.settings.count; i++)
 		if (file.settings.at[i].key->flags & KEY_IN_FILE)
 			r = read_include(&file, &file.settings.at[i], err);

@@ -182,7 +182,7 @@ static int check_file(const struct opening *opening, const char *path,
 		return r;
 	}
 	if (info->st_size > INI_SIZE_MOST) {
-		r = error_set(opening->err, EFBIG, "profile '%s' is larger "
+		r = error_set(opening->err, 0, "profile '%s' is larger "
 			      "than 16 MiB", opening->path);
 		error_reason(opening->err, "profile");
 		return r;

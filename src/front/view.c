@@ -19,6 +19,7 @@ enum step_kind { STEP_ON, STEP_LINK, STEP_END };
 struct walk {
 	const struct plan *plan;
 	struct view view;
+	int links;              /* followed so far */
 	char target[PATH_MAX];  /* of a link */
 };
 
@@ -187,66 +188,75 @@ static enum step_kind look(struct walk *walk, const char *path)
 	return end(walk, VIEW_UNKNOWN, 0);
 }
 
-/* @done without its last component. */
-static char *parent_of(struct arena *arena, const char *done)
+/* One component further; afterwards *done and *rest are what is left to do. */
+static enum step_kind step(struct walk *walk, const char *name,
+			   const char **done, const char **rest)
 {
-	const char *slash = strrchr(done, '/');
+	struct arena *arena = walk->plan->arena;
+	const char *next = path_join(arena, *done, name);
+	enum step_kind kind;
 
-	if (slash == done || !slash)
-		return arena_strdup(arena, "/");
-	return arena_strndup(arena, done, (size_t)(slash - done));
+	walk->view.path = *rest[0] ? arena_printf(arena, "%s%s", next, *rest)
+				   : next;
+	if (walk->view.kind == VIEW_THERE && !S_ISDIR(walk->view.info.st_mode))
+		return end(walk, VIEW_MISSING, 0);
+	kind = look(walk, next);
+	if (kind == STEP_ON)
+		*done = next;
+	if (kind != STEP_LINK)
+		return kind;
+	if (++walk->links > LINKS_MOST)
+		return end(walk, VIEW_LOST, ELOOP);
+	*rest = arena_printf(arena, "%s%s", walk->target, *rest);
+	if (*walk->target == '/')
+		*done = "/";
+	return look(walk, *done);
 }
 
 struct view view_look(const struct plan *plan, const char *path)
 {
 	struct arena *arena = plan->arena;
-	struct walk walk = { .plan = plan };
+	struct walk walk = { .plan = plan, .view.path = path };
 	const char *done = "/", *rest = path;
-	int links = 0;
 
 	if (look(&walk, done) == STEP_END)
-		rest = "";
+		return walk.view;
 	while (*(rest += strspn(rest, "/"))) {
 		size_t length = strcspn(rest, "/");
-		char *name = arena_strndup(arena, rest, length);
-		const char *next;
-		enum step_kind step;
+		const char *name = arena_strndup(arena, rest, length);
 
 		rest += length;
 		if (!strcmp(name, "."))
 			continue;
 		if (!strcmp(name, "..")) {
-			done = parent_of(arena, done);
+			done = path_normalise(arena, path_join(arena, done,
+							       name));
 			look(&walk, done);
 			continue;
 		}
-		next = path_join(arena, done, name);
-		walk.view.path = next;
-		if (walk.view.kind == VIEW_THERE &&
-		    !S_ISDIR(walk.view.info.st_mode)) {
-			end(&walk, VIEW_MISSING, 0);
+		if (step(&walk, name, &done, &rest) == STEP_END)
 			return walk.view;
-		}
-		step = look(&walk, next);
-		if (step == STEP_END)
-			return walk.view;
-		if (step == STEP_ON) {
-			done = next;
-			continue;
-		}
-		if (++links > LINKS_MOST) {
-			end(&walk, VIEW_LOST, ELOOP);
-			return walk.view;
-		}
-		if (*walk.target == '/')
-			done = "/";
-		rest = path_join(arena, *walk.target ? walk.target : ".", rest
-				 + strspn(rest, "/"));
-		if (*walk.target != '/')
-			look(&walk, done);
-		else
-			look(&walk, "/");
 	}
 	walk.view.path = done;
 	return walk.view;
+}
+
+int view_refuse(const struct plan *plan, const char *what, const char *path,
+		const struct view *view, struct error *err)
+{
+	bool is_hidden = view->kind == VIEW_HIDDEN;
+	const char *leads = !strcmp(path, view->path) ? ""
+		: arena_printf(plan->arena, " leads to '%s'%s", view->path,
+			       is_hidden ? ", which" : "");
+
+	if (is_hidden)
+		error_set(err, 0, "%s '%s'%s is hidden by mask '%s' (%s)",
+			  what, path, leads, view->op->dest,
+			  origin_text(plan->arena, &view->op->origin));
+	else
+		error_set(err, view->kind == VIEW_LOST ? view->code : ENOENT,
+			  "%s '%s'%s", what, path, leads);
+	error_status(err, ERROR_STATUS_NOT_FOUND);
+	error_reason(err, is_hidden ? "hidden" : "not-found");
+	return error_result(err);
 }

@@ -31,4 +31,12 @@ struct view {
 /* Look up absolute @path, following symlinks as they lead inside. */
 struct view view_look(const struct plan *plan, const char *path);
 
+/*
+ * The error for a @view in which @path, a @what ("script"), cannot be used:
+ * it is hidden (by which mask), not there, or cannot be looked at.  Exit
+ * status 127.  Returns a negative errno with @err filled.
+ */
+int view_refuse(const struct plan *plan, const char *what, const char *path,
+		const struct view *view, struct error *err);
+
 #endif
