@@ -106,18 +106,27 @@ void text_add_shell_word(struct text_buf *buf, const char *text)
 	text_add(buf, "'");
 }
 
+/* A plain "${" is written "$${"; every other byte stands for itself. */
+static void add_ini_byte(struct text_buf *buf, const char *at)
+{
+	if (at[0] == '$' && at[1] == '{')
+		text_add(buf, "$");
+	text_add_bytes(buf, at, 1);
+}
+
 void text_add_ini_word(struct text_buf *buf, const char *text)
 {
 	if (*text && !strpbrk(text, " \t\"\\") && *text != ';' &&
 	    *text != '#') {
-		text_add(buf, text);
+		for (; *text; text++)
+			add_ini_byte(buf, text);
 		return;
 	}
 	text_add(buf, "\"");
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
 			text_add(buf, "\\");
-		text_add_bytes(buf, text, 1);
+		add_ini_byte(buf, text);
 	}
 	text_add(buf, "\"");
 }
