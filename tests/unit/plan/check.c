@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/check.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct arena *arena;
+static struct plan *plan;
+static struct error err;
+
+static void setup(void)
+{
+	arena = arena_new();
+	plan = plan_new(arena, PLAN_RULES_PROFILE);
+	memset(&err, 0, sizeof(err));
+}
+
+static void teardown(void)
+{
+	arena_free(arena);
+}
+
+TestSuite(check, .init = setup, .fini = teardown);
+
+static struct origin line(unsigned number)
+{
+	return (struct origin){ ORIGIN_FILE, number, "p.ini" };
+}
+
+static struct op *add(enum op_kind kind, enum op_phase phase,
+		      const char *dest, unsigned number)
+{
+	struct op *op = plan_add_op(plan, kind, phase, line(number));
+
+	op->dest = dest;
+	return op;
+}
+
+static void set_workspace(enum workspace_mode mode)
+{
+	plan->workspace.source = "/w";
+	plan->workspace.dest = "/w";
+	plan->workspace.mode = mode;
+	plan->workspace.mode_origin = line(2);
+}
+
+static void expect_refusal(const char *text)
+{
+	cr_expect_lt(plan_check(plan, &err), 0, "nothing is refused");
+	cr_expect_str_eq(err.text, text);
+	cr_expect_str_not_empty(err.reason);
+}
+
+static void expect_pass(void)
+{
+	cr_expect_eq(plan_check(plan, &err), 0, "%s", err.text);
+}
+
+Test(check, an_empty_plan_is_fine)
+{
+	expect_pass();
+}
+
+Test(check, keys_of_a_workspace_that_is_not_there)
+{
+	plan->workspace.mode_origin = line(4);
+	expect_refusal("p.ini:4: there is no workspace");
+}
+
+Test(check, protect_without_a_workspace)
+{
+	struct workspace_protect *protect =
+		arena_push(arena, &plan->workspace.protects);
+
+	protect->path = ".git";
+	protect->origin = line(5);
+	expect_refusal("p.ini:5: there is no workspace");
+}
+
+Test(check, protect_in_a_read_only_workspace)
+{
+	struct workspace_protect *protect =
+		arena_push(arena, &plan->workspace.protects);
+
+	protect->path = ".git";
+	protect->origin = line(5);
+	set_workspace(WORKSPACE_RO);
+	expect_refusal("p.ini:5: the workspace is read-only as a whole");
+}
+
+Test(check, an_overlay_needs_an_upper)
+{
+	set_workspace(WORKSPACE_OVERLAY);
+	expect_refusal("p.ini:2: an overlay needs 'upper' in [workspace]");
+}
+
+Test(check, an_overlay_that_is_whole)
+{
+	set_workspace(WORKSPACE_OVERLAY);
+	plan->workspace.upper = "/up";
+	expect_pass();
+}
+
+Test(check, parts_of_an_overlay_without_one)
+{
+	set_workspace(WORKSPACE_RW);
+	plan->workspace.upper = "/up";
+	plan->workspace.upper_origin = line(6);
+	expect_refusal("p.ini:6: 'upper' is of use with 'mode = overlay' only");
+}
+
+Test(check, a_lower_without_an_overlay)
+{
+	set_workspace(WORKSPACE_RO);
+	*arena_push(arena, &plan->workspace.lowers) = "/l";
+	plan->workspace.lowers_origin = line(7);
+	expect_refusal("p.ini:7: 'lower' is of use with 'mode = overlay' or "
+		       "'mode = ephemeral' only");
+}
+
+Test(check, layers_of_an_overlay_lie_apart)
+{
+	static const struct {
+		const char *upper, *lower;
+	} cases[] = {
+		{ "/w/up", "/w" }, { "/", "/w" }, { "/w", "/w" },
+		{ "/x/../w/up", "/w" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		set_workspace(WORKSPACE_OVERLAY);
+		plan->workspace.upper = cases[i].upper;
+		plan->workspace.upper_origin = line(8);
+		cr_expect_lt(plan_check(plan, &err), 0, "%s",
+			     cases[i].upper);
+		cr_expect_not_null(strstr(err.text, "p.ini:8: upper '"));
+		cr_expect_not_null(strstr(err.text, "overlap"));
+	}
+	plan->workspace.upper = "/w-up";
+	expect_pass();
+}
+
+Test(check, changes_need_a_workspace_that_keeps_them_apart)
+{
+	set_workspace(WORKSPACE_RW);
+	plan->report.changes_file = "/c";
+	plan->report.changes_origin = line(9);
+	expect_refusal("p.ini:9: 'changes-file' needs a workspace with 'mode = "
+		       "overlay' or 'mode = ephemeral'");
+	plan->workspace.mode = WORKSPACE_EPHEMERAL;
+	expect_pass();
+}
+
+Test(check, export_needs_changes)
+{
+	set_workspace(WORKSPACE_RO);
+	plan->workspace.export_dir = "/e";
+	plan->workspace.export_origin = line(10);
+	expect_refusal("p.ini:10: 'export' needs 'mode = overlay' or 'mode = "
+		       "ephemeral'");
+}
+
+Test(check, commit_needs_an_overlay)
+{
+	set_workspace(WORKSPACE_EPHEMERAL);
+	plan->workspace.commit_on_success = true;
+	plan->workspace.commit_origin = line(11);
+	expect_refusal("p.ini:11: 'commit' needs 'mode = overlay' in "
+		       "[workspace]");
+}
+
+Test(check, system_needs_an_empty_root)
+{
+	plan->root.has_system = true;
+	plan->root.system_origin = line(12);
+	expect_refusal("p.ini:12: 'system = yes' needs 'source = none'");
+	plan->root.is_none = true;
+	expect_pass();
+}
+
+Test(check, a_mount_over_the_root_hides_proc)
+{
+	add(OP_PROC, PHASE_SYSTEM, "/proc", 0);
+	add(OP_BIND, PHASE_MOUNTS, "/", 3);
+	expect_refusal("p.ini:3: bind on '/' hides '/proc'");
+}
+
+Test(check, a_mount_over_the_workspace)
+{
+	add(OP_BIND, PHASE_VIEW, "/srv/w", 1)->role = ROLE_WORKSPACE;
+	add(OP_TMPFS, PHASE_MOUNTS, "/srv", 3);
+	expect_refusal("p.ini:3: tmpfs on '/srv' hides '/srv/w'");
+}
+
+Test(check, a_mount_beside_or_below_is_fine)
+{
+	add(OP_DEV, PHASE_SYSTEM, "/dev", 0);
+	add(OP_BIND, PHASE_VIEW, "/srv/w", 1)->role = ROLE_WORKSPACE;
+	add(OP_BIND, PHASE_MOUNTS, "/srv/w/x", 2);
+	add(OP_BIND, PHASE_MOUNTS, "/srv/wx", 3);
+	add(OP_BIND, PHASE_MOUNTS, "/dev", 4);
+	add(OP_REMOUNT_RO, PHASE_MOUNTS, "/", 5);
+	expect_pass();
+}
+
+Test(check, a_host_name_needs_a_namespace)
+{
+	plan->hostname = "box";
+	plan->hostname_origin = line(14);
+	plan->ns[NS_UTS].want = NS_WANT_HOST;
+	expect_refusal("p.ini:14: a host name needs an own uts namespace");
+	cr_expect_str_eq(err.remedy, "remove 'uts' from 'share'");
+	plan->ns[NS_UTS].want = NS_WANT_NEW;
+	expect_pass();
+}
+
+Test(check, run_as_is_never_the_hosts_root)
+{
+	plan->ids.run_as = RUN_AS_ID;
+	plan->ids.run_as_origin = line(15);
+	plan->ids.run_gid = 5;
+	expect_refusal("p.ini:15: 'run-as' cannot be the host's root");
+	plan->ids.run_uid = 5;
+	expect_pass();
+	plan->ids.run_gid = 0;
+	expect_refusal("p.ini:15: 'run-as' cannot be the host's root");
+}
+
+Test(check, a_profile_below_a_writable_source)
+{
+	struct profile_file *profile = arena_push(arena, &plan->profiles);
+	struct op *op = add(OP_BIND, PHASE_VIEW, "/w", 16);
+
+	profile->path = "/w/conf/p.ini";
+	*arena_push(arena, &profile->chain) = (struct file_id){ 1, 30 };
+	*arena_push(arena, &profile->chain) = (struct file_id){ 1, 20 };
+	*arena_push(arena, &profile->chain) = (struct file_id){ 1, 10 };
+	op->source = "/w";
+	expect_pass();
+	op->source_id = (struct file_id){ 2, 10 };
+	expect_pass();
+	op->source_id = (struct file_id){ 1, 10 };
+	expect_refusal("p.ini:16: profile '/w/conf/p.ini' lies below '/w', "
+		       "which the sandbox can write");
+	cr_expect_str_eq(err.reason, "profile-trust");
+}
+
+Test(check, bubblewrap_has_rules_of_its_own)
+{
+	plan = plan_new(arena, PLAN_RULES_BWRAP);
+	add(OP_PROC, PHASE_MOUNTS, "/proc", 0);
+	add(OP_BIND, PHASE_MOUNTS, "/", 3);
+	expect_pass();
+}
