@@ -194,11 +194,10 @@ static void die_by(int number)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static int run(struct arena *arena, const struct front *front, pid_t caller)
+static struct engine_options options_for(const struct native_options *native,
+					 pid_t caller)
 {
-	const struct native_options *native = &front->native;
-	const struct plan *plan = front->parse.plan;
-	const struct engine_options options = {
+	return (struct engine_options){
 		.caller = caller,
 		.is_bwrap = is_bwrap,
 		.is_check = native->check != CHECK_NO,
@@ -206,6 +205,13 @@ static int run(struct arena *arena, const struct front *front, pid_t caller)
 			: native->is_verbose ? STDERR_FILENO : -EBADF,
 		.profile = native->profile,
 	};
+}
+
+static int run(struct arena *arena, const struct front *front, pid_t caller)
+{
+	const struct native_options *native = &front->native;
+	const struct plan *plan = front->parse.plan;
+	const struct engine_options options = options_for(native, caller);
 	struct engine_outcome outcome = { 0 };
 	struct error err = { 0 };
 	int r = engine_run(plan, &options, &outcome, &err);
@@ -222,18 +228,18 @@ static int run(struct arena *arena, const struct front *front, pid_t caller)
 }
 
 /* What cannot be read is a launch, too, for who keeps books. */
-static void record_refusal(const struct front *front, const struct error *err)
+static int refuse(struct arena *arena, const struct front *front, pid_t caller,
+		  const struct error *err)
 {
-	const struct engine_options options = {
-		.is_bwrap = is_bwrap,
-		.is_check = front->native.check != CHECK_NO,
-		.log_fd = -EBADF,
-		.profile = front->native.profile,
-	};
+	const struct native_options *native = &front->native;
+	const struct plan *plan = front->parse.plan;
+	const struct engine_options options = options_for(native, caller);
 
-	if (front->parse.plan && front->native.explain == EXPLAIN_NO &&
-	    !options.is_check)
-		engine_refused(front->parse.plan, &options, err);
+	if (options.is_check)
+		return print_check(arena, plan, native->check, err);
+	if (plan && native->explain == EXPLAIN_NO)
+		engine_refused(plan, &options, err);
+	return print_error(arena, plan, err);
 }
 
 static int act(struct arena *arena, struct front *front, const char *argv0,
@@ -304,9 +310,7 @@ int main(int argc, char **argv)
 			       is_bwrap, &err);
 	if (front.parse.arena)
 		print_warnings(&front.parse);
-	if (r < 0) {
-		record_refusal(&front, &err);
-		return print_error(arena, front.parse.plan, &err);
-	}
+	if (r < 0)
+		return refuse(arena, &front, caller, &err);
 	return act(arena, &front, argv[0], caller);
 }

@@ -67,24 +67,43 @@ static int finish_plan(struct front *front, struct error *err)
 	return r;
 }
 
-/*
- * A profile that is refused is a refused launch, and has its record: where
- * that goes is said by the command line alone then.
- */
-static void note_refused(struct front *front,
-			 const struct option_words *words)
+static void start_plan(struct front *front)
 {
-	struct plan *plan = front->parse.plan;
-	struct error ignored;
+	struct parse *parse = &front->parse;
 
-	plan->report = plan_new(plan->arena, plan->rules)->report;
-	for (size_t i = 0; i < front->native.sets.count; i++) {
-		const struct profile_set *set = &front->native.sets.at[i];
+	parse->plan = plan_new(parse->arena, front->native.profile
+			       ? PLAN_RULES_PROFILE : PLAN_RULES_BWRAP);
+	parse->plan->caller_uid = getuid();
+	parse->plan->caller_gid = getgid();
+}
 
-		if (!strcmp(set->section, "report"))
-			profile_apply(plan, NULL, set, 1, &ignored);
-	}
-	take_command(plan, words);
+static int read_profile(struct front *front, struct error *err)
+{
+	const struct native_options *native = &front->native;
+	int r = profile_apply_reports(front->parse.plan, native->sets.at,
+				      native->sets.count, err);
+
+	if (r >= 0)
+		r = profile_apply(front->parse.plan, native->profile,
+				  native->sets.at, native->sets.count, err);
+	return r;
+}
+
+/*
+ * The line or the profile is wrong.  A refused launch is recorded, too: where
+ * to was said before, and the command is known in any case.
+ */
+static int note_refusal(struct front *front, struct option_words *words,
+			size_t command, struct error *err)
+{
+	const struct native_options *native = &front->native;
+	struct error ignored = { 0 };
+
+	profile_apply_reports(front->parse.plan, native->sets.at,
+			      native->sets.count, &ignored);
+	words->next = command;
+	take_command(front->parse.plan, words);
+	return error_result(err);
 }
 
 int front_read(struct front *front, struct arena *arena, int argc,
@@ -96,7 +115,6 @@ int front_read(struct front *front, struct arena *arena, int argc,
 		.origin = ORIGIN_ARGUMENT,
 	};
 	struct parse *parse = &front->parse;
-	enum plan_rules rules;
 	size_t command = 0;
 	int r = 0;
 
@@ -104,24 +122,16 @@ int front_read(struct front *front, struct arena *arena, int argc,
 	if (!is_bwrap) {
 		parse->handles = OPTION_NATIVE;
 		r = options_parse(parse, &words, err);
-		if (r < 0 || parse->action != PARSE_RUN)
+		if (parse->action != PARSE_RUN)
 			return r;
 		command = words.next;
 		words.next = 0;
 	}
-	rules = front->native.profile ? PLAN_RULES_PROFILE : PLAN_RULES_BWRAP;
-	parse->plan = plan_new(arena, rules);
-	parse->plan->caller_uid = getuid();
-	parse->plan->caller_gid = getgid();
-	if (!is_bwrap)
-		r = profile_apply(parse->plan, front->native.profile,
-				  front->native.sets.at,
-				  front->native.sets.count, err);
-	if (r < 0) {
-		words.next = command;
-		note_refused(front, &words);
-		return r;
-	}
+	start_plan(front);
+	if (r >= 0 && !is_bwrap)
+		r = read_profile(front, err);
+	if (r < 0)
+		return note_refusal(front, &words, command, err);
 	parse->handles = OPTION_BWRAP;
 	r = options_parse(parse, &words, err);
 	if (r < 0 || parse->action != PARSE_RUN)

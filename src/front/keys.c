@@ -119,18 +119,22 @@ const struct key keys[] = {
 	{ "network", "loopback", 0, ONE, key_loopback, 0,
 	  "yes|no", "bring lo up in a new network; default yes" },
 
-	{ "report", "status-fd", KEY_BARE, ONE, key_status_fd, 0,
-	  "N", "JSON lines about the run" },
-	{ "report", "status-file", 0, ONE, key_report, REPORT_STATUS_FILE,
-	  "PATH", "the same into a file" },
-	{ "report", "audit-file", KEY_BARE, ONE, key_report, REPORT_AUDIT_FILE,
-	  "PATH", "append one JSON line a launch" },
-	{ "report", "changes-file", 0, ONE, key_report, REPORT_CHANGES_FILE,
-	  "PATH", "one JSON line a path changed in the workspace" },
-	{ "report", "run-id", KEY_BARE, ONE, key_report, REPORT_RUN_ID,
-	  "ID", "runId of the records" },
-	{ "report", "handle-id", KEY_BARE, ONE, key_report, REPORT_HANDLE_ID,
-	  "ID", "handleId of the records" },
+#define REPORT(name, flags, handler, member, operands, help)                   \
+	{ "report", name, (flags) | KEY_REPORT, ONE, handler, member,          \
+	  operands, help }
+	REPORT("status-fd", KEY_BARE, key_status_fd, 0, "N",
+	       "JSON lines about the run"),
+	REPORT("status-file", 0, key_report, REPORT_STATUS_FILE, "PATH",
+	       "the same into a file"),
+	REPORT("audit-file", KEY_BARE, key_report, REPORT_AUDIT_FILE, "PATH",
+	       "append one JSON line a launch"),
+	REPORT("changes-file", 0, key_report, REPORT_CHANGES_FILE, "PATH",
+	       "one JSON line a path changed in the workspace"),
+	REPORT("run-id", KEY_BARE, key_report, REPORT_RUN_ID, "ID",
+	       "runId of the records"),
+	REPORT("handle-id", KEY_BARE, key_report, REPORT_HANDLE_ID, "ID",
+	       "handleId of the records"),
+#undef REPORT
 };
 const size_t keys_count = ARRAY_SIZE(keys);
 

@@ -41,6 +41,7 @@ enum key_flags {
 	KEY_TEXT = 1 << 1,     /* the value is one text to the end of the line */
 	KEY_ANY_NAME = 1 << 2, /* the name is a part of what is said */
 	KEY_FIRST = 1 << 3,    /* taken before the rest, which may refer to it */
+	KEY_REPORT = 1 << 6,   /* taken next: errors of the rest are recorded */
 	KEY_BARE = 1 << 4,     /* makes sense without a profile, too */
 	KEY_IN_FILE = 1 << 5,  /* only a file can hold it, --set cannot */
 };

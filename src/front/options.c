@@ -55,6 +55,12 @@ const struct option *options_find(const struct parse *parse, const char *name)
 	return option ? option : find_row(parse, name, parse->accepts);
 }
 
+/* The dashes are right in any case: they would count as half of a word. */
+static const char *without_dashes(const char *word)
+{
+	return word + strspn(word, "-");
+}
+
 static int unknown_option(const struct parse *parse, const char *word,
 			  struct error *err)
 {
@@ -70,12 +76,13 @@ static int unknown_option(const struct parse *parse, const char *word,
 	for (size_t t = 0; t < parse->tables_count; t++)
 		for (size_t i = 0; i < parse->tables[t].count; i++)
 			if (parse->tables[t].rows[i].flags & parse->accepts)
-				names[count++] = parse->tables[t].rows[i].name;
+				names[count++] = without_dashes(
+					parse->tables[t].rows[i].name);
 	r = error_set(err, 0, "Unknown option %s", word);
 	error_reason(err, "usage");
-	nearest = text_nearest(word, names, count);
+	nearest = text_nearest(without_dashes(word), names, count);
 	if (nearest)
-		error_remedy(err, "did you mean '%s'? (this is sbx-launch %s)",
+		error_remedy(err, "did you mean '--%s'? (this is sbx-launch %s)",
 			     nearest, SBX_VERSION);
 	return r;
 }

@@ -374,6 +374,32 @@ static int apply_setting(struct key_target *target,
 	return error_result(err);
 }
 
+enum pass { PASS_FIRST, PASS_REPORT, PASS_REST, PASS_COUNT };
+
+static enum pass pass_of(const struct key *key)
+{
+	if (key->flags & KEY_FIRST)
+		return PASS_FIRST;
+	return key->flags & KEY_REPORT ? PASS_REPORT : PASS_REST;
+}
+
+static int apply_pass(struct key_target *target,
+		      const struct loading *loading, enum pass pass,
+		      struct error *err)
+{
+	for (size_t i = 0; i < loading->settings.count; i++) {
+		const struct setting *setting = &loading->settings.at[i];
+		int r;
+
+		if (setting->is_replaced || pass_of(setting->key) != pass)
+			continue;
+		r = apply_setting(target, setting, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int apply_all(struct loading *loading, struct error *err)
 {
 	struct variables variables = { .arena = loading->arena };
@@ -382,21 +408,27 @@ static int apply_all(struct loading *loading, struct error *err)
 		.variables = &variables,
 	};
 
-	for (unsigned pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < loading->settings.count; i++) {
-			const struct setting *setting =
-				&loading->settings.at[i];
-			bool is_first = setting->key->flags & KEY_FIRST;
-			int r;
+	for (enum pass pass = PASS_FIRST; pass < PASS_COUNT; pass++) {
+		int r = apply_pass(&target, loading, pass, err);
 
-			if (setting->is_replaced || is_first == (pass == 1))
-				continue;
-			r = apply_setting(&target, setting, err);
-			if (r < 0)
-				return r;
-		}
+		if (r < 0)
+			return r;
 	}
 	return keys_finish(&target, err);
+}
+
+static int add_sets(struct loading *loading, const struct profile_set *sets,
+		    size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		int r = add_set(loading, &sets[i], err);
+
+		if (r < 0) {
+			error_reason(err, "profile");
+			return r;
+		}
+	}
+	return 0;
 }
 
 int profile_apply(struct plan *plan, const char *name,
@@ -418,12 +450,30 @@ int profile_apply(struct plan *plan, const char *name,
 		if (r < 0)
 			return r;
 	}
-	for (size_t i = 0; i < count; i++) {
-		r = add_set(&loading, &sets[i], err);
-		if (r < 0) {
-			error_reason(err, "profile");
-			return r;
-		}
-	}
+	r = add_sets(&loading, sets, count, err);
+	if (r < 0)
+		return r;
 	return apply_all(&loading, err);
+}
+
+int profile_apply_reports(struct plan *plan, const struct profile_set *sets,
+			  size_t count, struct error *err)
+{
+	struct loading loading = {
+		.plan = plan,
+		.arena = plan->arena,
+		.directory = ".",
+	};
+	struct variables variables = { .arena = plan->arena };
+	struct key_target target = { .plan = plan, .variables = &variables };
+
+	for (size_t i = 0; i < count; i++) {
+		int r = 0;
+
+		if (!strcmp(sets[i].section, "report"))
+			r = add_sets(&loading, &sets[i], 1, err);
+		if (r < 0)
+			return r;
+	}
+	return apply_pass(&target, &loading, PASS_REPORT, err);
 }

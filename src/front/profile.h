@@ -22,4 +22,12 @@ int profile_apply(struct plan *plan, const char *name,
 		  const struct profile_set *sets, size_t count,
 		  struct error *err);
 
+/*
+ * Apply those of @sets alone that say where records go, so that what fails
+ * from here on can be recorded.  Returns 0, or a negative errno with @err
+ * filled.
+ */
+int profile_apply_reports(struct plan *plan, const struct profile_set *sets,
+			  size_t count, struct error *err);
+
 #endif
