@@ -25,11 +25,8 @@ static const char blanks[] = " \t";
 
 static int refuse_line(struct reading *reading, const char *what)
 {
-	int r = error_set(reading->err, 0, "%s:%u: %s", reading->name,
-			  reading->line, what);
-
-	error_reason(reading->err, "profile");
-	return r;
+	return error_set(reading->err, 0, "%s:%u: %s", reading->name,
+			 reading->line, what);
 }
 
 /* Bytes that no line may hold; @line is @length bytes without the newline. */

@@ -18,23 +18,19 @@ static int take_profile(struct parse *parse, const struct option *option,
 	return 0;
 }
 
-static struct profile_set *add_set(struct parse *parse,
-				   const struct option *option,
-				   struct origin origin)
+/* Note one more key and its value; only what is whole gets here. */
+static void add_set(struct parse *parse, const struct option *option,
+		    struct origin origin, struct profile_set set)
 {
-	struct profile_set *set = arena_push(parse->arena,
-					     &parse->native->sets);
-
-	set->option = option->name;
-	set->argument = origin.number;
-	return set;
+	set.option = option->name;
+	set.argument = origin.number;
+	*arena_push(parse->arena, &parse->native->sets) = set;
 }
 
 static int take_set(struct parse *parse, const struct option *option,
 		    const char *const *values, struct origin origin,
 		    struct error *err)
 {
-	struct profile_set *set = add_set(parse, option, origin);
 	char *section = arena_strdup(parse->arena, values[0]);
 	char *value = strchr(section, '=');
 	char *name = value ? memchr(section, '.', (size_t)(value - section))
@@ -45,9 +41,11 @@ static int take_set(struct parse *parse, const struct option *option,
 				 "'%s'", values[0]);
 	*value = '\0';
 	*name = '\0';
-	set->section = section;
-	set->name = name + 1;
-	set->text = value + 1;
+	add_set(parse, option, origin, (struct profile_set){
+		.section = section,
+		.name = name + 1,
+		.text = value + 1,
+	});
 	return 0;
 }
 
@@ -72,12 +70,12 @@ static int take_shorthand(struct parse *parse, const struct option *option,
 			  const char *const *values, struct origin origin,
 			  struct error *err)
 {
-	struct profile_set *set = add_set(parse, option, origin);
-
-	set->section = shorthands[option->tag].section;
-	set->name = shorthands[option->tag].name;
-	set->text = values[0];
-	set->is_literal = true;
+	add_set(parse, option, origin, (struct profile_set){
+		.section = shorthands[option->tag].section,
+		.name = shorthands[option->tag].name,
+		.text = values[0],
+		.is_literal = true,
+	});
 	return 0;
 }
 
@@ -85,7 +83,6 @@ static int take_env(struct parse *parse, const struct option *option,
 		    const char *const *values, struct origin origin,
 		    struct error *err)
 {
-	struct profile_set *set = add_set(parse, option, origin);
 	char *name = arena_strdup(parse->arena, values[0]);
 	char *value = strchr(name, '=');
 
@@ -99,10 +96,12 @@ static int take_env(struct parse *parse, const struct option *option,
 	if (!value)
 		return error_set(err, 0, "--env %s: the environment has no "
 				 "such variable", name);
-	set->section = "setenv";
-	set->name = name;
-	set->text = value;
-	set->is_literal = true;
+	add_set(parse, option, origin, (struct profile_set){
+		.section = "setenv",
+		.name = name,
+		.text = value,
+		.is_literal = true,
+	});
 	return 0;
 }
 

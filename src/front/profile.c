@@ -130,9 +130,7 @@ static int add_setting(struct loading *loading, const struct setting *setting,
 
 static int at_line(const struct file *file, unsigned line, struct error *err)
 {
-	error_wrap(err, "%s:%u", file->text.path, line);
-	error_reason(err, "profile");
-	return error_result(err);
+	return error_wrap(err, "%s:%u", file->text.path, line);
 }
 
 static int take_section(void *user, unsigned line, const char *section,
@@ -370,7 +368,6 @@ static int apply_setting(struct key_target *target,
 		error_wrap(err, "%s: %s",
 			   origin_text(target->plan->arena, &setting->origin),
 			   setting->name);
-	error_reason(err, "profile");
 	return error_result(err);
 }
 
@@ -423,12 +420,18 @@ static int add_sets(struct loading *loading, const struct profile_set *sets,
 	for (size_t i = 0; i < count; i++) {
 		int r = add_set(loading, &sets[i], err);
 
-		if (r < 0) {
-			error_reason(err, "profile");
+		if (r < 0)
 			return r;
-		}
 	}
 	return 0;
+}
+
+/* The word for programs, unless there is a better one. */
+static int with_reason(int r, struct error *err)
+{
+	if (r < 0 && !*err->reason)
+		error_reason(err, "profile");
+	return r;
 }
 
 int profile_apply(struct plan *plan, const char *name,
@@ -441,19 +444,17 @@ int profile_apply(struct plan *plan, const char *name,
 		.directory = ".",
 	};
 	const char *path;
-	int r;
+	int r = 0;
 
-	if (name) {
+	if (name)
 		r = profile_file_find(plan->arena, name, &path, err);
-		if (r >= 0)
-			r = read_file(&loading, path, NULL, err);
-		if (r < 0)
-			return r;
-	}
-	r = add_sets(&loading, sets, count, err);
-	if (r < 0)
-		return r;
-	return apply_all(&loading, err);
+	if (r >= 0 && name)
+		r = read_file(&loading, path, NULL, err);
+	if (r >= 0)
+		r = add_sets(&loading, sets, count, err);
+	if (r >= 0)
+		r = apply_all(&loading, err);
+	return with_reason(r, err);
 }
 
 int profile_apply_reports(struct plan *plan, const struct profile_set *sets,
@@ -473,7 +474,8 @@ int profile_apply_reports(struct plan *plan, const struct profile_set *sets,
 		if (!strcmp(sets[i].section, "report"))
 			r = add_sets(&loading, &sets[i], 1, err);
 		if (r < 0)
-			return r;
+			return with_reason(r, err);
 	}
-	return apply_pass(&target, &loading, PASS_REPORT, err);
+	return with_reason(apply_pass(&target, &loading, PASS_REPORT, err),
+			   err);
 }

@@ -76,7 +76,6 @@ int profile_file_find(struct arena *arena, const char *name,
 		     " and the current directory; a name with a '/' is a path",
 		     directories[0] ? directories[0] : "",
 		     directories[0] ? ", " : "");
-	error_reason(err, "profile");
 	return error_result(err);
 }
 
@@ -174,19 +173,13 @@ static int check_file(const struct opening *opening, const char *path,
 {
 	int r;
 
-	if (!S_ISREG(info->st_mode)) {
-		r = error_set(opening->err, 0, "profile '%s' is %s, not a "
-			      "regular file", opening->path,
-			      kind_of_file(info->st_mode));
-		error_reason(opening->err, "profile");
-		return r;
-	}
-	if (info->st_size > INI_SIZE_MOST) {
-		r = error_set(opening->err, 0, "profile '%s' is larger "
-			      "than 16 MiB", opening->path);
-		error_reason(opening->err, "profile");
-		return r;
-	}
+	if (!S_ISREG(info->st_mode))
+		return error_set(opening->err, 0, "profile '%s' is %s, not a "
+				 "regular file", opening->path,
+				 kind_of_file(info->st_mode));
+	if (info->st_size > INI_SIZE_MOST)
+		return error_set(opening->err, 0, "profile '%s' is larger "
+				 "than 16 MiB", opening->path);
 	r = check_owner(opening, "the file", path, info);
 	if (r < 0)
 		return r;
@@ -197,9 +190,7 @@ static int check_file(const struct opening *opening, const char *path,
 
 static int cannot_open(const struct opening *opening, int code)
 {
-	error_set(opening->err, code, "profile '%s'", opening->path);
-	error_reason(opening->err, "profile");
-	return error_result(opening->err);
+	return error_set(opening->err, code, "profile '%s'", opening->path);
 }
 
 static const char *directory_of(struct arena *arena, const char *path)

@@ -64,9 +64,12 @@ static const struct op *deciding_op(const struct plan *plan, const char *path)
 /* Does the set-up make a directory at @path, to mount something below it? */
 static bool leads_to_a_mount(const struct plan *plan, const char *path)
 {
-	for (size_t i = 0; i < plan->ops.count; i++)
-		if (path_is_below(op_place(&plan->ops.at[i]), path))
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const char *place = op_place(&plan->ops.at[i]);
+
+		if (path_is_below(place, path) && strcmp(place, path) != 0)
 			return true;
+	}
 	return false;
 }
 
