@@ -124,7 +124,7 @@ int front_read(struct front *front, struct arena *arena, int argc,
 		r = options_parse(parse, &words, err);
 		if (parse->action != PARSE_RUN)
 			return r;
-		command = words.next;
+		command = r < 0 ? words.count : words.next;
 		words.next = 0;
 	}
 	start_plan(front);

@@ -177,6 +177,9 @@ Test(keys, layers)
 	cr_expect_str_eq(op(3)->dest, "/in/l2");
 	refuse_text("[layers]\nlayer = /a /b /c\n",
 		    "2: layer: '/c' is not 'optional'", NULL);
+	refuse_text("[layers]\nlayer = /a /b/..\n",
+		    "2: layer: nothing can be put on '/' ('source' in [root] "
+		    "says what is there)", NULL);
 	refuse_text("[layers]\nlayer = /a b\n",
 		    "2: layer: 'b' is not an absolute path", NULL);
 }
@@ -220,6 +223,10 @@ Test(keys, wrong_workspaces)
 	} cases[] = {
 		{ "path =", "2: path: the value is missing (SRC [DEST])" },
 		{ "path = \"\"", "2: path: the path is empty" },
+		{ "path = /", "2: path: the workspace cannot be '/'" },
+		{ "path = /a/..", "2: path: the workspace cannot be '/'" },
+		{ "path = /a /", "2: path: nothing can be put on '/' ('source' "
+		  "in [root] says what is there)" },
 		{ "path = /a b", "2: path: 'b' is not an absolute path" },
 		{ "path = ${workspace}", "2: path: ${workspace} is not known: "
 		  "there is no 'path' in [workspace]" },

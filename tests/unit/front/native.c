@@ -225,9 +225,11 @@ Test(native, records_of_a_line_that_is_wrong)
 	expect_error(RUN("--audit-file", "/a", "--bogus"),
 		     "Unknown option --bogus");
 	cr_expect_str_eq(plan->report.audit_file, "/a");
-	expect_error(RUN("--audit-file", "/a", "--profile", "/nope.ini"),
-		     "profile '/nope.ini'");
+	cr_expect_eq(plan->command.count, 0);
+	expect_error(RUN("--audit-file", "/a", "--profile", "/nope.ini", "x",
+			 "y"), "profile '/nope.ini'");
 	cr_expect_str_eq(plan->report.audit_file, "/a");
+	cr_expect_eq(plan->command.count, 2);
 }
 
 /* ---- what the host says ---------------------------------------------------------- */

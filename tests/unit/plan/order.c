@@ -242,7 +242,7 @@ static void expect_conflict(const char *text)
 {
 	cr_expect_lt(plan_order(plan, &err), 0);
 	cr_expect_str_eq(err.text, text);
-	cr_expect_str_eq(err.reason, "plan");
+	cr_expect_str_eq(err.reason, "same-place");
 }
 
 Test(order, a_mask_and_a_layer_on_one_place)
