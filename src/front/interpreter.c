@@ -84,70 +84,6 @@ static int absolute_path(const struct plan *plan, const char **ret_path,
 	return 0;
 }
 
-/* The line that shows the installation of @program, X of X/bin/program. */
-static void remedy_layer(const struct plan *plan, const char *program,
-			 struct error *err)
-{
-	char *prefix = arena_strdup(plan->arena, program);
-	const char *config;
-
-	for (int level = 0; level < 2; level++) {
-		char *slash = strrchr(prefix, '/');
-
-		if (!slash || slash == prefix)
-			break;
-		*slash = '\0';
-	}
-	config = path_join(plan->arena, prefix, "pyvenv.cfg");
-	/* `prefix` is for the base that a virtual environment needs besides. */
-	error_remedy(err, "add '%s = %s' to [layers]",
-		     faccessat(AT_FDCWD, config, F_OK, 0) < 0
-		     ? "prefix" : "layer", prefix);
-}
-
-static int judge(const struct plan *plan, const char *path,
-		 const struct view *view, struct error *err)
-{
-	if (view->kind == VIEW_UNKNOWN)
-		return 0;
-	if (view->kind == VIEW_THERE && S_ISREG(view->info.st_mode) &&
-	    view->info.st_mode & 0111)
-		return 0;
-	if (view->kind == VIEW_THERE) {
-		error_set(err, EACCES, "interpreter '%s'", path);
-		error_status(err, ERROR_STATUS_NOT_EXECUTABLE);
-		error_reason(err, "not-executable");
-		return at_origin(plan, err);
-	}
-	view_refuse(plan, "interpreter", path, view, err);
-	if (view->kind == VIEW_HIDDEN)
-		remedy_layer(plan, view->path, err);
-	return at_origin(plan, err);
-}
-
-/* A name found along PATH must be the same file inside. */
-static int check_identity(const struct plan *plan, const char *path,
-			  const struct view *view, struct error *err)
-{
-	struct stat info;
-
-	if (strchr(plan->interpreter, '/') || view->kind != VIEW_THERE)
-		return 0;
-	if (stat(path, &info) < 0)
-		return error_set(err, errno, "interpreter '%s'", path);
-	if (info.st_dev == view->info.st_dev &&
-	    info.st_ino == view->info.st_ino)
-		return 0;
-	error_set(err, 0, "interpreter '%s' is '%s' on the host, but inside "
-		  "that is another file ('%s')", plan->interpreter, path,
-		  view->host);
-	error_remedy(err, "write the interpreter as a path to say that the "
-		     "one inside is meant");
-	return not_found(plan, err);
-}
-
-/* ---- virtual environments ------------------------------------------------------------ */
-
 /* The value of `home` in pyvenv.cfg, or NULL. */
 static const char *read_home(struct arena *arena, const char *config)
 {
@@ -181,6 +117,84 @@ static const char *read_home(struct arena *arena, const char *config)
 	return NULL;
 }
 
+/* @path without its last @levels components, as far as there are any. */
+static char *above(const struct plan *plan, const char *path, int levels)
+{
+	char *top = arena_strdup(plan->arena, path);
+
+	while (levels-- > 0) {
+		char *slash = strrchr(top, '/');
+
+		if (!slash || slash == top)
+			break;
+		*slash = '\0';
+	}
+	return top;
+}
+
+/*
+ * The line that shows a hidden @program: its installation, X of
+ * X/bin/program.  Where that is as much as @mask itself, its directory.
+ */
+static void remedy_layer(const struct plan *plan, const char *program,
+			 const struct op *mask, struct error *err)
+{
+	const char *prefix = above(plan, program, 2), *base;
+	const char *key = "prefix";
+
+	if (mask && path_depth(prefix) <= path_depth(op_place(mask))) {
+		prefix = above(plan, program, 1);
+		key = "layer";
+	}
+	/* `prefix` is left for a base that has to be let in besides. */
+	base = read_home(plan->arena,
+			 path_join(plan->arena, prefix, "pyvenv.cfg"));
+	if (base && view_look(plan, base).kind == VIEW_HIDDEN)
+		key = "layer";
+	error_remedy(err, "add '%s = %s' to [layers]", key, prefix);
+}
+
+static int judge(const struct plan *plan, const char *path,
+		 const struct view *view, struct error *err)
+{
+	if (view->kind == VIEW_UNKNOWN)
+		return 0;
+	if (view->kind == VIEW_THERE && S_ISREG(view->info.st_mode) &&
+	    view->info.st_mode & 0111)
+		return 0;
+	if (view->kind == VIEW_THERE) {
+		error_set(err, EACCES, "interpreter '%s'", path);
+		error_status(err, ERROR_STATUS_NOT_EXECUTABLE);
+		error_reason(err, "not-executable");
+		return at_origin(plan, err);
+	}
+	view_refuse(plan, "interpreter", path, view, err);
+	if (view->kind == VIEW_HIDDEN)
+		remedy_layer(plan, view->path, view->op, err);
+	return at_origin(plan, err);
+}
+
+/* A name found along PATH must be the same file inside. */
+static int check_identity(const struct plan *plan, const char *path,
+			  const struct view *view, struct error *err)
+{
+	struct stat info;
+
+	if (strchr(plan->interpreter, '/') || view->kind != VIEW_THERE)
+		return 0;
+	if (stat(path, &info) < 0)
+		return error_set(err, errno, "interpreter '%s'", path);
+	if (info.st_dev == view->info.st_dev &&
+	    info.st_ino == view->info.st_ino)
+		return 0;
+	error_set(err, 0, "interpreter '%s' is '%s' on the host, but inside "
+		  "that is another file ('%s')", plan->interpreter, path,
+		  view->host);
+	error_remedy(err, "write the interpreter as a path to say that the "
+		     "one inside is meant");
+	return not_found(plan, err);
+}
+
 static int check_venv(const struct plan *plan, const char *path,
 		      struct error *err)
 {
@@ -200,7 +214,7 @@ static int check_venv(const struct plan *plan, const char *path,
 		return 0;
 	view_refuse(plan, "its base", home, &view, err);
 	error_wrap(err, "interpreter '%s' is of a virtual environment", path);
-	remedy_layer(plan, path_join(plan->arena, home, name), err);
+	remedy_layer(plan, path_join(plan->arena, home, name), view.op, err);
 	return at_origin(plan, err);
 }
 

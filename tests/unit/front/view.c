@@ -397,7 +397,27 @@ Test(view, a_virtual_environment_behind_a_mask)
 	add(OP_TMPFS, ROLE_MASK, dir);
 	order();
 	cr_expect_lt(command_check(plan, &err), 0);
+	cr_expect_str_eq(err.remedy, arena_printf(arena, "add 'prefix = %s' to "
+						  "[layers]",
+						  in_dir("venv")));
+	/* Its base has to be let in as well, and that is the prefix then. */
+	put("venv/pyvenv.cfg", arena_printf(arena, "home = %s\n",
+					    in_dir("py/bin")));
+	cr_expect_lt(command_check(plan, &err), 0);
 	cr_expect_str_eq(err.remedy, arena_printf(arena, "add 'layer = %s' to "
 						  "[layers]",
 						  in_dir("venv")));
+}
+
+Test(view, a_program_right_below_a_mask)
+{
+	cr_assert_eq(mkdir("bin", 0755), 0);
+	put_program("bin/python3");
+	plan->root.source = NULL;
+	set_command(in_dir("bin/python3"), NULL);
+	add(OP_TMPFS, ROLE_MASK, dir);
+	order();
+	cr_expect_lt(command_check(plan, &err), 0);
+	cr_expect_str_eq(err.remedy, arena_printf(arena, "add 'layer = %s' to "
+						  "[layers]", in_dir("bin")));
 }
