@@ -142,9 +142,10 @@ static void remedy_layer(const struct plan *plan, const char *program,
 	const char *prefix = above(plan, program, 2), *base;
 	const char *key = "prefix";
 
-	if (mask && path_depth(prefix) <= path_depth(op_place(mask))) {
-		prefix = above(plan, program, 1);
-		key = "layer";
+	if (path_depth(prefix) <= path_depth(op_place(mask))) {
+		error_remedy(err, "add 'layer = %s' to [layers], or remove the "
+			     "mask", above(plan, program, 1));
+		return;
 	}
 	/* `prefix` is left for a base that has to be let in besides. */
 	base = read_home(plan->arena,
@@ -214,7 +215,9 @@ static int check_venv(const struct plan *plan, const char *path,
 		return 0;
 	view_refuse(plan, "its base", home, &view, err);
 	error_wrap(err, "interpreter '%s' is of a virtual environment", path);
-	remedy_layer(plan, path_join(plan->arena, home, name), view.op, err);
+	if (view.kind == VIEW_HIDDEN)
+		remedy_layer(plan, path_join(plan->arena, home, name), view.op,
+			     err);
 	return at_origin(plan, err);
 }
 

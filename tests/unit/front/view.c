@@ -317,8 +317,8 @@ Test(view, a_link_that_leads_behind_a_mask)
 					 in_dir("bin/tool"),
 					 in_dir("py/bin/python3"),
 					 in_dir("py")),
-		       arena_printf(arena, "add 'prefix = %s' to [layers]",
-				    in_dir("py")));
+		       arena_printf(arena, "add 'layer = %s' to [layers], or "
+				    "remove the mask", in_dir("py/bin")));
 }
 
 Test(view, an_interpreter_that_is_another_file_inside)
@@ -382,8 +382,8 @@ Test(view, a_virtual_environment_needs_its_base)
 					 "(p.ini:3)",
 					 in_dir("venv/bin/python"),
 					 in_dir("py/bin"), in_dir("py")),
-		       arena_printf(arena, "add 'prefix = %s' to [layers]",
-				    in_dir("py")));
+		       arena_printf(arena, "add 'layer = %s' to [layers], or "
+				    "remove the mask", in_dir("py/bin")));
 }
 
 Test(view, a_virtual_environment_behind_a_mask)
@@ -419,5 +419,6 @@ Test(view, a_program_right_below_a_mask)
 	order();
 	cr_expect_lt(command_check(plan, &err), 0);
 	cr_expect_str_eq(err.remedy, arena_printf(arena, "add 'layer = %s' to "
-						  "[layers]", in_dir("bin")));
+						  "[layers], or remove the mask",
+						  in_dir("bin")));
 }
