@@ -163,21 +163,44 @@ static const struct variable {
 	{ "profile-dir", get_profile_dir },
 };
 
+/* A home of "/" is how containers say that there is none. */
+static int get_known(const struct variable *variable,
+		     struct variables *variables, const char *fallback,
+		     const char **ret_value, struct error *err)
+{
+	struct error ignored;
+	const char *value;
+
+	if (!fallback)
+		return variable->get(variables, ret_value, err);
+	if (variable->get(variables, &value, &ignored) < 0 ||
+	    (variable->get == get_home && !strcmp(value, "/")))
+		value = fallback;
+	*ret_value = value;
+	return 0;
+}
+
 int variables_get(struct variables *variables, const char *name,
 		  size_t length, const char **ret_value, struct error *err)
 {
 	const char *names[ARRAY_SIZE(known)], *nearest;
-	char *wanted;
+	char *wanted, *fallback;
 
 	if (length >= 4 && !memcmp(name, "env:", 4)) {
 		wanted = arena_strndup(variables->arena, name + 4, length - 4);
 		return get_environment(variables, wanted, ret_value, err);
 	}
 	wanted = arena_strndup(variables->arena, name, length);
+	fallback = strstr(wanted, ":-");
+	if (fallback) {
+		*fallback = '\0';
+		fallback += 2;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		names[i] = known[i].name;
 		if (!strcmp(wanted, known[i].name))
-			return known[i].get(variables, ret_value, err);
+			return get_known(&known[i], variables, fallback,
+					 ret_value, err);
 	}
 	error_set(err, 0, "there is no variable ${%s}", wanted);
 	nearest = text_nearest(wanted, names, ARRAY_SIZE(names));

@@ -441,6 +441,23 @@ Test(trust, root_directory_is_no_workspace)
 
 /* ---- what a first attempt runs into --------------------------------------- */
 
+Test(hints, caller_without_a_home)
+{
+	static const char *const homes[] = { "HOME=/", "HOME=/nonexistent",
+					     "NOTHING=1" };
+
+	for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++) {
+		const char *const environment[] = { homes[i], NULL };
+		const struct outcome *o = program_run(&(struct program){
+			.argv = ARGV(sbx_launch(), "--profile", profile("sh"),
+				     "--", "-c", "ls /home; echo $HOME"),
+			.cwd = scratch_make(), .env = environment });
+
+		expect_exit(o, 0);
+		expect_out(o, "/tmp\n");
+	}
+}
+
 Test(hints, masked_environment_names_its_own_prefix)
 {
 	const char *home = scratch_make();
