@@ -74,7 +74,7 @@ int keys_find(const char *section, const char *name,
 /* When all keys are applied: what is left over, and the environment. */
 int keys_finish(struct key_target *target, struct error *err);
 
-/* ---- handlers; key_values.c and key_mounts.c ------------------------------ */
+/* ---- handlers; key_values.c, key_places.c and key_mounts.c ---------------- */
 
 int key_nothing(struct key_target *target, const struct key *key,
 		const struct key_value *value, struct error *err);

@@ -10,36 +10,16 @@
 #include "front/profile.h"
 
 #include "front/ini.h"
-#include "front/keys.h"
 #include "front/profile_file.h"
+#include "front/settings.h"
 
 #include <limits.h>
 #include <string.h>
 
-struct setting {
-	const struct key *key;
-	const char *name, *text;
-	const char *directory;   /* of its file */
-	struct origin origin;
-	const char *option;      /* --set or a shorthand: how it was spelt */
-	size_t file;             /* number of the file, from 1; 0: none */
-	bool is_literal;
-	bool is_replaced;
-};
-
-/* Where a name that must not be doubled was seen last. */
-struct seen {
-	const struct key *key;
-	const char *name;
-	size_t setting;          /* index + 1; 0: the slot is free */
-};
-
 struct loading {
 	struct plan *plan;
 	struct arena *arena;
-	LIST_OF(struct setting) settings;
-	struct seen *seen;       /* open addressing */
-	size_t seen_count, seen_size;
+	struct settings settings;
 	LIST_OF(struct file_id) files; /* read so far */
 	const char *directory;         /* of the first of them */
 };
@@ -52,79 +32,6 @@ struct file {
 	size_t number;
 	LIST_OF(struct setting) settings;
 };
-
-/* ---- doubled keys ---------------------------------------------------------------- */
-
-static struct seen *seen_slot(struct seen *table, size_t size,
-			      const struct key *key, const char *name)
-{
-	uint64_t hash = 14695981039346656037ULL ^ (uint64_t)(key - keys);
-
-	for (const char *at = name; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 1099511628211ULL;
-	for (;; hash++) {
-		struct seen *slot = &table[hash & (size - 1)];
-
-		if (!slot->setting ||
-		    (slot->key == key && !strcmp(slot->name, name)))
-			return slot;
-	}
-}
-
-static struct seen *seen_find(struct loading *loading, const struct key *key,
-			      const char *name)
-{
-	if (loading->seen_count * 2 >= loading->seen_size) {
-		size_t size = loading->seen_size ? loading->seen_size * 2 : 64;
-		struct seen *table =
-			arena_alloc(loading->arena, size * sizeof(*table));
-
-		for (size_t i = 0; i < loading->seen_size; i++)
-			if (loading->seen[i].setting)
-				*seen_slot(table, size, loading->seen[i].key,
-					   loading->seen[i].name) =
-					loading->seen[i];
-		loading->seen = table;
-		loading->seen_size = size;
-	}
-	return seen_slot(loading->seen, loading->seen_size, key, name);
-}
-
-static int doubled(const struct loading *loading, const struct setting *again,
-		   const struct setting *first, struct error *err)
-{
-	const char *where = origin_text(loading->arena, &again->origin);
-
-	return error_set(err, 0, "%s: '%s' in [%s] was given before, in line "
-			 "%u", where, again->name, again->key->section,
-			 first->origin.number);
-}
-
-/* Add @setting; it takes the place of an earlier one of the same name. */
-static int add_setting(struct loading *loading, const struct setting *setting,
-		       struct error *err)
-{
-	struct seen *seen;
-
-	if (!(setting->key->flags & KEY_REPEATS)) {
-		seen = seen_find(loading, setting->key, setting->name);
-		if (seen->setting) {
-			struct setting *earlier =
-				&loading->settings.at[seen->setting - 1];
-
-			if (earlier->file && earlier->file == setting->file)
-				return doubled(loading, setting, earlier, err);
-			earlier->is_replaced = true;
-		} else {
-			loading->seen_count++;
-		}
-		seen->key = setting->key;
-		seen->name = setting->name;
-		seen->setting = loading->settings.count + 1;
-	}
-	*arena_push(loading->arena, &loading->settings) = *setting;
-	return 0;
-}
 
 /* ---- files ------------------------------------------------------------------------- */
 
@@ -254,16 +161,12 @@ static int read_file(struct loading *loading, const char *path,
 		if (file.settings.at[i].key->flags & KEY_IN_FILE)
 			r = read_include(&file, &file.settings.at[i], err);
 	for (size_t i = 0; r >= 0 && i < file.settings.count; i++)
-		r = add_setting(loading, &file.settings.at[i], err);
+		r = settings_add(&loading->settings,
+				 &file.settings.at[i], err);
 	return r;
 }
 
 /* ---- --set ------------------------------------------------------------------------- */
-
-static bool is_of_file(const struct setting *setting)
-{
-	return setting->origin.kind == ORIGIN_FILE;
-}
 
 static int add_set(struct loading *loading, const struct profile_set *set,
 		   struct error *err)
@@ -293,15 +196,10 @@ static int add_set(struct loading *loading, const struct profile_set *set,
 		error_remedy(err, "name one with --profile");
 		return error_result(err);
 	}
-	for (size_t i = 0; i < loading->settings.count; i++) {
-		struct setting *earlier = &loading->settings.at[i];
-
-		if (setting.key->flags & KEY_REPEATS && is_of_file(earlier) &&
-		    earlier->key == setting.key &&
-		    !strcmp(earlier->name, setting.name))
-			earlier->is_replaced = true;
-	}
-	return add_setting(loading, &setting, err);
+	if (setting.key->flags & KEY_REPEATS)
+		settings_drop_files(&loading->settings, setting.key,
+				    setting.name);
+	return settings_add(&loading->settings, &setting, err);
 }
 
 /* ---- applying ---------------------------------------------------------------------- */
@@ -384,8 +282,8 @@ static int apply_pass(struct key_target *target,
 		      const struct loading *loading, enum pass pass,
 		      struct error *err)
 {
-	for (size_t i = 0; i < loading->settings.count; i++) {
-		const struct setting *setting = &loading->settings.at[i];
+	for (size_t i = 0; i < loading->settings.list.count; i++) {
+		const struct setting *setting = &loading->settings.list.at[i];
 		int r;
 
 		if (setting->is_replaced || pass_of(setting->key) != pass)
@@ -441,6 +339,7 @@ int profile_apply(struct plan *plan, const char *name,
 	struct loading loading = {
 		.plan = plan,
 		.arena = plan->arena,
+		.settings.arena = plan->arena,
 		.directory = ".",
 	};
 	const char *path;
@@ -463,6 +362,7 @@ int profile_apply_reports(struct plan *plan, const struct profile_set *sets,
 	struct loading loading = {
 		.plan = plan,
 		.arena = plan->arena,
+		.settings.arena = plan->arena,
 		.directory = ".",
 	};
 	struct variables variables = { .arena = plan->arena };
