@@ -41,8 +41,10 @@ enum seccomp_flags {
 	SECCOMP_ALLOW_USERNS = 1 << 1,
 	/*
 	 * No file can get a set-user-id or set-group-id bit (EPERM); openat2,
-	 * whose mode cannot be seen, is ENOSYS.  For a workspace whose files
-	 * belong to somebody else on the host than inside.
+	 * whose mode cannot be seen, is ENOSYS.  With SECCOMP_ALLOW_USERNS no
+	 * extended attribute can be set either (EOPNOTSUPP): it may be a
+	 * file's capabilities.  For a workspace whose files belong to
+	 * somebody else on the host than inside.
 	 */
 	SECCOMP_DENY_SETID = 1 << 2,
 	/* ptrace is EPERM. */

@@ -133,6 +133,25 @@ Test(seccomp, set_id_files_of_somebody_else)
 	expect_got(o, "file with set-id bits");
 }
 
+Test(seccomp, capabilities_of_files_of_somebody_else)
+{
+	const char *workspace = make_workspace();
+	const struct outcome *o;
+
+	o = attack(&(struct program){ ATTACK(workspace, "capabilities") });
+	expect_nothing_got(o);
+	o = attack(&(struct program){ ATTACK(workspace, "capabilities",
+			"--set", "security.nested-userns=yes") });
+	if (identity_self() == IDENTITY_ROOT)
+		expect_nothing_got(o);
+	else /* it holds in a namespace of the user's own and nowhere else */
+		expect_got(o, "a capability in a user namespace of our own");
+	o = attack(&(struct program){ ATTACK(workspace, "capabilities",
+			"--set", "security.nested-userns=yes", NO_FILTER) });
+	if (identity_self() == IDENTITY_ROOT)
+		expect_nothing_got(o);
+}
+
 Test(seccomp, the_callers_terminal)
 {
 	const char *workspace = make_workspace();

@@ -2,8 +2,8 @@
 """Calls that somebody makes who wants out; each that works is a line "GOT".
 
 The argument says which: "kernel" is what the filter keeps from everybody,
-"unix" sockets, "setid" files, "terminal" the caller's terminal on stdin.  The
-last line is "done".
+"unix" sockets, "setid" files, "capabilities" of files, "terminal" the caller's
+terminal on stdin.  The last line is "done".
 """
 import ctypes
 import mmap
@@ -151,6 +151,26 @@ def setid():
     for name in os.listdir("."):
         if os.lstat(name).st_mode & 0o6000:
             got(f"{name} with set-id bits")
+
+
+def capabilities():
+    """A capability of a file that is one on the host too."""
+    with open("file", "w"):
+        pass
+    value = struct.pack("<IIIII", 0x02000001, 1 << 7, 0, 0, 0)
+    ids = os.getuid(), os.getgid()
+    for place in "here", "in a user namespace of our own":
+        try:
+            os.setxattr("file", "security.capability", value)
+            got("a capability " + place)
+        except OSError:
+            pass
+        if libc.unshare(0x10000000) < 0:
+            break
+        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {ids[0]} 1"),
+                           ("gid_map", f"0 {ids[1]} 1")):
+            with open("/proc/self/" + name, "w") as file:
+                file.write(text)
 
 
 def terminal():

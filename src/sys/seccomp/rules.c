@@ -210,6 +210,7 @@ static enum rule rule_if_only(enum rule rule, unsigned flags)
 	case RULE_OPEN_1:
 	case RULE_OPEN_2:
 	case RULE_OPENAT2:
+	case RULE_XATTR:
 	case RULE_NEW:
 	case RULE_KILL:
 		return rule;
@@ -258,6 +259,10 @@ bool rule_answer(enum rule rule, unsigned flags, uint32_t *ret_answer)
 		return true;
 	case RULE_OPENAT2:
 		*ret_answer = no_setid ? ANSWER_ENOSYS : ANSWER_ALLOW;
+		return true;
+	case RULE_XATTR:
+		*ret_answer = no_setid && may_nest ? ANSWER_UNSUPPORTED :
+						     ANSWER_ALLOW;
 		return true;
 	case RULE_CLONE:
 		*ret_answer = ANSWER_ALLOW;

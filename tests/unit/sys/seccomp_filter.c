@@ -132,6 +132,13 @@ static uint32_t rule_OPENAT2(const struct call *call)
 	return call->flags & SECCOMP_DENY_SETID ? ANSWER(ENOSYS) : ALLOW;
 }
 
+static uint32_t rule_XATTR(const struct call *call)
+{
+	unsigned both = SECCOMP_DENY_SETID | SECCOMP_ALLOW_USERNS;
+
+	return (call->flags & both) == both ? ANSWER(EOPNOTSUPP) : ALLOW;
+}
+
 static uint32_t rule_SOCKET(const struct call *call)
 {
 	int family = (int)call->args[0], type = (int)call->args[1];
@@ -205,7 +212,8 @@ static uint32_t rule_if_only(rule_fn rule, const struct call *call)
 	bool no_unix = call->flags & SECCOMP_DENY_UNIX;
 
 	if (rule == rule_PTRACE || rule == rule_MODE_1 || rule == rule_MODE_2 ||
-	    rule == rule_OPEN_1 || rule == rule_OPEN_2 || rule == rule_OPENAT2)
+	    rule == rule_OPEN_1 || rule == rule_OPEN_2 ||
+	    rule == rule_OPENAT2 || rule == rule_XATTR)
 		return rule(call);
 	if (rule == rule_RING)
 		return refuse_if(no_unix || call->flags & SECCOMP_DENY_SETID);
@@ -238,6 +246,7 @@ struct row {
 #define looks_OPEN_1 true
 #define looks_OPEN_2 true
 #define looks_OPENAT2 false
+#define looks_XATTR false
 #define looks_SOCKET true
 #define looks_SOCKETPAIR true
 #define looks_IOCTL true
