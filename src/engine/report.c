@@ -260,7 +260,8 @@ static void report_add_enforced(struct text_buf *line, const struct run *run)
 	for (int kind = 0; kind < LIMIT_COUNT; kind++) {
 		const char *by = run->enforced[kind];
 
-		if (!run->plan->limits[kind].is_set)
+		/* The grace is a part of the time-out. */
+		if (!run->plan->limits[kind].is_set || kind == LIMIT_GRACE)
 			continue;
 		text_addf(line, "%s\"%s\":\"%s\"", before, limit_names[kind],
 			  by ? by : report_mechanisms[kind]);

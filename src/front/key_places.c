@@ -290,18 +290,3 @@ int key_workspace_protect(struct key_target *target, const struct key *key,
 	protect->origin = value->origin;
 	return 0;
 }
-
-int key_workspace_commit(struct key_target *target, const struct key *key,
-			 const struct key_value *value, struct error *err)
-{
-	static const char *const names[] = { "on-success" };
-	size_t index;
-	int r = key_choice(value->words[0], names, ARRAY_SIZE(names), &index,
-			   err);
-
-	if (r < 0)
-		return r;
-	target->plan->workspace.commit_on_success = true;
-	target->plan->workspace.commit_origin = value->origin;
-	return 0;
-}

@@ -68,8 +68,6 @@ const struct key keys[] = {
 	  "RELATIVE-PATH", "read-only by name inside the workspace" },
 	{ "workspace", "export", 0, ONE, key_workspace_place, PLACE_EXPORT,
 	  "DIR", "copy what changed there after a run that exits 0" },
-	{ "workspace", "commit", 0, ONE, key_workspace_commit, 0,
-	  "on-success", "overlay: apply the changes when the run exits 0" },
 
 	{ "mounts", NULL, KEY_REPEATS | KEY_ANY_NAME, .least = 1, .most = 4,
 	  key_mount, 0,

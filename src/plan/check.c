@@ -32,7 +32,7 @@ static int workspace_has_path(const struct plan *plan, struct error *err)
 	const struct origin *asked[] = {
 		&workspace->mode_origin, &workspace->upper_origin,
 		&workspace->work_origin, &workspace->lowers_origin,
-		&workspace->export_origin, &workspace->commit_origin,
+		&workspace->export_origin,
 		workspace->protects.count ? &workspace->protects.at[0].origin
 					  : NULL,
 	};
@@ -109,18 +109,11 @@ static int changes_are_known(const struct plan *plan, struct error *err)
 	const struct plan_workspace *workspace = &plan->workspace;
 
 	if (keeps_changes(plan) && workspace->source)
-		return workspace->commit_on_success &&
-		       workspace->mode != WORKSPACE_OVERLAY
-			? refuse(plan, &workspace->commit_origin, "'commit' "
-				 "needs 'mode = overlay' in [workspace]",
-				 NULL, err) : 0;
+		return 0;
 	if (workspace->export_dir)
 		return refuse(plan, &workspace->export_origin, "'export' needs "
 			      "'mode = overlay' or 'mode = ephemeral'", NULL,
 			      err);
-	if (workspace->commit_on_success)
-		return refuse(plan, &workspace->commit_origin, "'commit' needs "
-			      "'mode = overlay'", NULL, err);
 	if (plan->report.changes_file)
 		return refuse(plan, &plan->report.changes_origin,
 			      "'changes-file' needs a workspace with 'mode = "

@@ -246,9 +246,8 @@ struct plan_workspace {
 	const char *upper, *work;     /* work NULL: made beside upper */
 	LIST_OF(struct workspace_protect) protects;
 	const char *export_dir;       /* NULL: none */
-	bool commit_on_success;
 	struct origin origin, mode_origin, upper_origin, work_origin;
-	struct origin lowers_origin, export_origin, commit_origin;
+	struct origin lowers_origin, export_origin;
 };
 
 struct plan_report {

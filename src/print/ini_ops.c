@@ -89,9 +89,6 @@ static void add_workspace(struct ini_writer *ini, const struct plan *plan)
 			 workspace->protects.at[i].origin);
 	ini_line(ini, section, "export", workspace->export_dir,
 		 workspace->export_origin);
-	if (workspace->commit_on_success)
-		ini_line(ini, section, "commit", "on-success",
-			 workspace->commit_origin);
 }
 
 /* The row that spells @op, with "optional" behind it when that is needed. */

@@ -97,7 +97,6 @@ static void add_workspace(struct json_writer *json, const struct plan *plan)
 		json_string(json, NULL, workspace->protects.at[i].path);
 	json_close(json, ']');
 	json_string(json, "export", workspace->export_dir);
-	json_bool(json, "commitOnSuccess", workspace->commit_on_success);
 	add_origin(json, &workspace->origin);
 	json_close(json, '}');
 }

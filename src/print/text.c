@@ -303,8 +303,6 @@ static void print_workspace(struct sheet *sheet, const struct plan *plan)
 	if (workspace->export_dir)
 		sheet_line(sheet, "export", NULL, "%s",
 			   sheet_word(sheet, workspace->export_dir));
-	if (workspace->commit_on_success)
-		sheet_line(sheet, "commit", NULL, "when the payload succeeds");
 }
 
 static void print_command(struct sheet *sheet, const struct plan *plan)

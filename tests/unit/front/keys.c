@@ -197,7 +197,7 @@ Test(keys, workspace)
 
 	read_text("[workspace]\nmode = overlay\nlower = /l1\nlower = /l2\n"
 		  "upper = ${workspace}.up\nwork = /wk\nprotect = .git//hooks/\n"
-		  "protect = a/./b\nexport = out\ncommit = on-success\n"
+		  "protect = a/./b\nexport = out\n"
 		  "path = /src /in\n");
 	workspace = &plan->workspace;
 	cr_expect_str_eq(workspace->source, "/src");
@@ -212,7 +212,6 @@ Test(keys, workspace)
 	cr_expect_str_eq(workspace->protects.at[1].path, "a/b");
 	cr_expect_eq(workspace->protects.at[1].origin.number, 8);
 	cr_expect_str_eq(workspace->export_dir, in_dir("out"));
-	cr_expect(workspace->commit_on_success);
 	cr_expect_eq(plan->ops.count, 0, "plan_order() makes the operation");
 }
 
@@ -239,8 +238,6 @@ Test(keys, wrong_workspaces)
 		{ "protect = ..", "2: protect: '..' leaves the workspace" },
 		{ "protect = ./", "2: protect: './' is the whole workspace "
 		  "('mode = ro' does that)" },
-		{ "commit = always", "2: commit: 'always' is not one of "
-		  "on-success" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)

@@ -160,15 +160,6 @@ Test(check, export_needs_changes)
 		       "ephemeral'");
 }
 
-Test(check, commit_needs_an_overlay)
-{
-	set_workspace(WORKSPACE_EPHEMERAL);
-	plan->workspace.commit_on_success = true;
-	plan->workspace.commit_origin = line(11);
-	expect_refusal("p.ini:11: 'commit' needs 'mode = overlay' in "
-		       "[workspace]");
-}
-
 Test(check, system_needs_an_empty_root)
 {
 	plan->root.has_system = true;
