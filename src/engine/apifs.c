@@ -183,7 +183,8 @@ static int cover_proc(struct child *child, int proc, const char *name,
 {
 	const struct mountfd_attr read_only = {
 		.set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-		       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+		       MOUNT_ATTR_NODEV |
+		       (child_is_bwrap(child) ? 0 : MOUNT_ATTR_NOEXEC),
 	};
 	auto_close int mount = -EBADF;
 	auto_close int point = openat(proc, name,

@@ -99,7 +99,8 @@ static int op_mount(struct child *child, const struct op *op,
 /* bubblewrap's empty root: a directory in a tmpfs, writable. */
 static int empty_root(struct child *child, struct error *err)
 {
-	struct op op = { .kind = OP_TMPFS, .mode = 0755 };
+	/* The mode that a tmpfs has by itself does not show in mountinfo. */
+	struct op op = { .kind = OP_TMPFS, .mode = 01777 };
 	auto_close int tmpfs = apifs_tmpfs(child, &op,
 					   !child_is_bwrap(child), err);
 	int mount;

@@ -85,6 +85,12 @@ int overlay_mount(struct child *child, const struct op *op,
  */
 int point_open(struct child *child, const struct op *op, bool is_file,
 	       struct error *err);
+/*
+ * The directory @op->dest, made as a parent of what @op makes: with the mode
+ * that bubblewrap's language gives parents.
+ */
+int point_open_parent(struct child *child, const struct op *op,
+		      struct error *err);
 /* What is at @dest, O_PATH; -ENOENT, with @err untouched: nothing. */
 int point_find(struct child *child, const char *dest, struct error *err);
 /* @mount is a tmpfs of ours: mount points may be made in it. */

@@ -28,7 +28,7 @@ static int open_parent(struct child *child, const struct op *op,
 	*ret_name = slash + 1;
 	*slash = '\0';
 	parent.dest = *path ? path : "/";
-	fd = point_open(child, &parent, false, err);
+	fd = point_open_parent(child, &parent, err);
 	if (fd >= 0)
 		return fd;
 	return op_say(child, err, "Can't mkdir parents for %s", op->dest);
@@ -166,11 +166,13 @@ int file_bind_data(struct child *child, const struct op *op, struct error *err)
 	mount = mountfd_clone(scratch, "data", 0, err);
 	if (mount < 0)
 		return mount;
+	if (mountfd_set_attr(mount, &attr, err) < 0 ||
+	    mountfd_attach(mount, point, op->dest, err) < 0)
+		return error_result(err);
+	/* What has no name any more cannot be attached. */
 	if (unlinkat(scratch, "data", 0) < 0)
 		return error_set(err, errno, "unlink");
-	if (mountfd_set_attr(mount, &attr, err) < 0)
-		return error_result(err);
-	return mountfd_attach(mount, point, op->dest, err);
+	return 0;
 }
 
 int file_symlink(struct child *child, const struct op *op, struct error *err)

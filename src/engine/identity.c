@@ -244,13 +244,26 @@ static bool builds_as_root(const struct run *run)
 	return false;
 }
 
+/* With --userns-block-fd the caller writes the maps, and must have done so. */
+static int check_maps(const struct child *child, struct error *err)
+{
+	auto_close int fd = openat(child->procfs, "self/uid_map",
+				   O_RDONLY | O_CLOEXEC);
+	char first;
+
+	if (fd >= 0 && read(fd, &first, 1) == 1)
+		return 0;
+	return error_set(err, EOVERFLOW, "Creating newroot failed");
+}
+
 int identity_map_self(struct child *child, struct error *err)
 {
 	const struct run *run = child->run;
 	bool as_root = builds_as_root(run);
 
-	if (!run->ids.new_userns || run->ids.parent_maps ||
-	    run->plan->bwrap.userns_block_fd >= 0)
+	if (run->plan->bwrap.userns_block_fd >= 0)
+		return check_maps(child, err);
+	if (!run->ids.new_userns || run->ids.parent_maps)
 		return 0;
 	if (userns_write_maps(child->procfs, 0,
 			      one_line(child->arena, as_root ? 0 :
@@ -308,6 +321,16 @@ static int second_userns(struct child *child, struct error *err)
 				 false, err);
 }
 
+static int check_no_nesting(const struct child *child, struct error *err)
+{
+	int r = userns_check_no_nesting(err);
+
+	if (r < 0 && child_is_bwrap(child))
+		return error_set(err, 0, "creation of new user namespaces was "
+				 "not disabled as requested");
+	return r;
+}
+
 int identity_settle(struct child *child, struct error *err)
 {
 	const struct plan *plan = child->plan;
@@ -326,6 +349,6 @@ int identity_settle(struct child *child, struct error *err)
 	if (!child_is_bwrap(child) && !plan->security.allow_nested_userns)
 		return userns_disable_nesting(child->procfs, err);
 	if (plan->bwrap.disable_userns || plan->bwrap.assert_userns_disabled)
-		return userns_check_no_nesting(err);
+		return check_no_nesting(child, err);
 	return 0;
 }

@@ -275,11 +275,28 @@ static int close_fds(const struct child *child, struct error *err)
 {
 	const struct plan_security *security = &child->plan->security;
 
+	/* bubblewrap's --bind-fd uses its descriptor up. */
+	for (size_t i = 0; i < child->plan->ops.count; i++)
+		if (child->plan->ops.at[i].kind == OP_BIND_FD)
+			close(child->plan->ops.at[i].fd);
 	if (security->keep_all_fds)
 		return 0;
 	/* The socket stays until the exec: it has to report a failure. */
 	return proc_close_fds(3, security->keep_fds.at,
 			      security->keep_fds.count, PROC_FDS_CLOEXEC, err);
+}
+
+static int fail_filter(const struct child *child, struct error *err)
+{
+	if (!child_is_bwrap(child))
+		return error_result(err);
+	/* A program that is none is never given to the kernel. */
+	if (err->code && err->code != EINVAL)
+		return error_set(err, err->code, "prctl(PR_SET_SECCOMP)");
+	return error_set(err, 0, "Unable to set up system call filtering as "
+			 "requested: prctl(PR_SET_SECCOMP) reported EINVAL. "
+			 "(Hint: this requires a kernel configured with "
+			 "CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)");
 }
 
 static int load_filters(const struct child *child, struct error *err)
@@ -288,7 +305,7 @@ static int load_filters(const struct child *child, struct error *err)
 		const struct filter *filter = &child->run->filters.at[i];
 
 		if (seccomp_load_program(filter->data, filter->size, err) < 0)
-			return error_result(err);
+			return fail_filter(child, err);
 	}
 	return 0;
 }
@@ -298,7 +315,8 @@ static int payload_steps(struct child *child, struct error *err)
 	struct message hello = { .kind = MESSAGE_PAYLOAD };
 	struct run *run = child->run;
 
-	if (child->plan->security.tty == TTY_NONE && setsid() < 0)
+	if (child->plan->security.tty == TTY_NONE && getsid(0) != getpid() &&
+	    setsid() < 0)
 		return error_set(err, errno, "setsid");
 	if (prepare_payload(run, err) < 0 || confine_payload(child, err) < 0 ||
 	    close_fds(child, err) < 0 ||

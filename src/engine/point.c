@@ -338,7 +338,7 @@ static int check_type(struct child *child, const struct op *op, mode_t type,
 /* Make what is missing, where the rules of the plan want it. */
 static int make_point(struct child *child, const struct op *op,
 		      const struct rootfs_part *part, bool is_file,
-		      struct error *err)
+		      mode_t mode, struct error *err)
 {
 	auto_close int cover = -EBADF;
 	bool is_bwrap = child_is_bwrap(child);
@@ -363,8 +363,8 @@ static int make_point(struct child *child, const struct op *op,
 			return cover;
 	}
 	point = rootfs_make(cover < 0 ? part->fd : cover, part->rest,
-			    is_bwrap ? parent_mode(op) : 0755, is_file,
-			    is_file ? 0444 : 0755, err);
+			    is_bwrap ? parent_mode(op) : 0755, is_file, mode,
+			    err);
 	if (point >= 0 || !is_bwrap)
 		return point;
 	if (strchr(part->rest, '/'))
@@ -375,8 +375,8 @@ static int make_point(struct child *child, const struct op *op,
 	return op_say(child, err, "Can't mkdir %s", op->dest);
 }
 
-int point_open(struct child *child, const struct op *op, bool is_file,
-	       struct error *err)
+static int open_or_make(struct child *child, const struct op *op, bool is_file,
+			mode_t mode, struct error *err)
 {
 	struct rootfs_part part;
 	auto_close int found = -EBADF;
@@ -386,7 +386,21 @@ int point_open(struct child *child, const struct op *op, bool is_file,
 		return r;
 	found = part.fd;
 	if (part.rest[0])
-		return make_point(child, op, &part, is_file, err);
+		return make_point(child, op, &part, is_file, mode, err);
 	r = check_type(child, op, part.type, is_file, err);
 	return r < 0 ? r : take_fd(&found);
+}
+
+int point_open(struct child *child, const struct op *op, bool is_file,
+	       struct error *err)
+{
+	return open_or_make(child, op, is_file, is_file ? 0444 : 0755, err);
+}
+
+int point_open_parent(struct child *child, const struct op *op,
+		      struct error *err)
+{
+	mode_t mode = child_is_bwrap(child) ? parent_mode(op) : 0755;
+
+	return open_or_make(child, op, false, mode, err);
 }

@@ -153,7 +153,8 @@ pid_t proc_clone(const struct proc_clone *args, int *ret_pidfd,
 	struct clone_args clone = {
 		.flags = args->flags | CLONE_PIDFD,
 		.pidfd = (uintptr_t)&pidfd,
-		.exit_signal = SIGCHLD,
+		/* A sibling ends with the signal that we end with, clone(2). */
+		.exit_signal = args->flags & CLONE_PARENT ? 0 : SIGCHLD,
 	};
 	pid_t pid;
 
