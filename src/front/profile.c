@@ -20,7 +20,7 @@ struct loading {
 	struct plan *plan;
 	struct arena *arena;
 	struct settings settings;
-	LIST_OF(struct file_id) files; /* read so far */
+	size_t files_count;            /* read so far */
 	const char *directory;         /* of the first of them */
 };
 
@@ -133,37 +133,54 @@ static void note_profile(struct plan *plan, const struct profile_text *text)
 	profile->chain.cap = text->chain.cap;
 }
 
+/* Take what @file's text says, behind what it includes. */
+static int read_settings(struct file *file, struct error *err)
+{
+	const struct ini_handlers handlers = { take_section, take_key, file };
+	struct loading *loading = file->loading;
+	int r;
+
+	file->number = ++loading->files_count;
+	note_profile(loading->plan, &file->text);
+	r = ini_text_read(file->text.path, file->text.text, file->text.size,
+			  &handlers, err);
+	for (size_t i = 0; r >= 0 && i < file->settings.count; i++)
+		if (file->settings.at[i].key->flags & KEY_IN_FILE)
+			r = read_include(file, &file->settings.at[i], err);
+	for (size_t i = 0; r >= 0 && i < file->settings.count; i++)
+		r = settings_add(&loading->settings, &file->settings.at[i],
+				 err);
+	return r;
+}
+
+/* What two files include is read once. */
+static bool is_read_already(const struct loading *loading,
+			    const struct file *file)
+{
+	const struct plan *plan = loading->plan;
+
+	for (size_t i = 0; i < plan->profiles.count; i++)
+		if (is_same_file(&plan->profiles.at[i].chain.at[0],
+				 &file->text.chain.at[0]))
+			return true;
+	return false;
+}
+
 static int read_file(struct loading *loading, const char *path,
 		     const struct file *includer, struct error *err)
 {
 	struct file file = { .loading = loading, .includer = includer };
-	const struct ini_handlers handlers = { take_section, take_key, &file };
 	int r = profile_file_read(loading->arena, path, &file.text, err);
 
+	if (r >= 0)
+		r = check_cycle(&file, err);
 	if (r < 0)
 		return r;
-	r = check_cycle(&file, err);
-	if (r < 0)
-		return r;
-	/* What two files include is read once. */
-	for (size_t i = 0; i < loading->files.count; i++)
-		if (is_same_file(&loading->files.at[i],
-				 &file.text.chain.at[0]))
-			return 0;
+	if (is_read_already(loading, &file))
+		return 0;
 	if (!includer)
 		loading->directory = file.text.directory;
-	*arena_push(loading->arena, &loading->files) = file.text.chain.at[0];
-	file.number = loading->files.count;
-	note_profile(loading->plan, &file.text);
-	r = ini_text_read(path, file.text.text, file.text.size, &handlers,
-			  err);
-	for (size_t i = 0; r >= 0 && i < file.settings.count; i++)
-		if (file.settings.at[i].key->flags & KEY_IN_FILE)
-			r = read_include(&file, &file.settings.at[i], err);
-	for (size_t i = 0; r >= 0 && i < file.settings.count; i++)
-		r = settings_add(&loading->settings,
-				 &file.settings.at[i], err);
-	return r;
+	return read_settings(&file, err);
 }
 
 /* ---- --set ------------------------------------------------------------------------- */
@@ -332,16 +349,21 @@ static int with_reason(int r, struct error *err)
 	return r;
 }
 
-int profile_apply(struct plan *plan, const char *name,
-		  const struct profile_set *sets, size_t count,
-		  struct error *err)
+static struct loading load_into(struct plan *plan)
 {
-	struct loading loading = {
+	return (struct loading){
 		.plan = plan,
 		.arena = plan->arena,
 		.settings.arena = plan->arena,
 		.directory = ".",
 	};
+}
+
+int profile_apply(struct plan *plan, const char *name,
+		  const struct profile_set *sets, size_t count,
+		  struct error *err)
+{
+	struct loading loading = load_into(plan);
 	const char *path;
 	int r = 0;
 
@@ -356,15 +378,30 @@ int profile_apply(struct plan *plan, const char *name,
 	return with_reason(r, err);
 }
 
+int profile_apply_text(struct plan *plan, const struct profile_text *text,
+		       const struct profile_set *sets, size_t count,
+		       struct error *err)
+{
+	struct loading loading = load_into(plan);
+	struct file file = { .loading = &loading, .text = *text };
+	int r;
+
+	/* An id that no file has: it stands for the text in the chain. */
+	if (!file.text.chain.count)
+		arena_push(plan->arena, &file.text.chain);
+	loading.directory = text->directory;
+	r = read_settings(&file, err);
+	if (r >= 0)
+		r = add_sets(&loading, sets, count, err);
+	if (r >= 0)
+		r = apply_all(&loading, err);
+	return with_reason(r, err);
+}
+
 int profile_apply_reports(struct plan *plan, const struct profile_set *sets,
 			  size_t count, struct error *err)
 {
-	struct loading loading = {
-		.plan = plan,
-		.arena = plan->arena,
-		.settings.arena = plan->arena,
-		.directory = ".",
-	};
+	struct loading loading = load_into(plan);
 	struct variables variables = { .arena = plan->arena };
 	struct key_target target = { .plan = plan, .variables = &variables };
 

@@ -22,6 +22,13 @@ int profile_apply(struct plan *plan, const char *name,
 		  const struct profile_set *sets, size_t count,
 		  struct error *err);
 
+struct profile_text;
+
+/* The same for a profile whose text was read already. */
+int profile_apply_text(struct plan *plan, const struct profile_text *text,
+		       const struct profile_set *sets, size_t count,
+		       struct error *err);
+
 /*
  * Apply those of @sets alone that say where records go, so that what fails
  * from here on can be recorded.  Returns 0, or a negative errno with @err

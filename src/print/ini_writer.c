@@ -79,8 +79,7 @@ void ini_word(struct ini_writer *ini, const char *word)
 	if (ini->result < 0)
 		return;
 	text_add(ini->out, " ");
-	text_add_ini_word(ini->out,
-			  without_variables(ini->out->arena, word));
+	text_add_ini_word(ini->out, word);
 }
 
 void ini_wordf(struct ini_writer *ini, const char *format, ...)
