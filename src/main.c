@@ -195,10 +195,10 @@ static void die_by(int number)
 }
 
 static struct engine_options options_for(const struct native_options *native,
-					 pid_t caller)
+					 const struct engine_start *start)
 {
 	return (struct engine_options){
-		.caller = caller,
+		.start = *start,
 		.is_bwrap = is_bwrap,
 		.is_check = native->check != CHECK_NO,
 		.log_fd = native->log_fd >= 0 ? native->log_fd
@@ -207,11 +207,12 @@ static struct engine_options options_for(const struct native_options *native,
 	};
 }
 
-static int run(struct arena *arena, const struct front *front, pid_t caller)
+static int run(struct arena *arena, const struct front *front,
+	       const struct engine_start *start)
 {
 	const struct native_options *native = &front->native;
 	const struct plan *plan = front->parse.plan;
-	const struct engine_options options = options_for(native, caller);
+	const struct engine_options options = options_for(native, start);
 	struct engine_outcome outcome = { 0 };
 	struct error err = { 0 };
 	int r = engine_run(plan, &options, &outcome, &err);
@@ -228,12 +229,12 @@ static int run(struct arena *arena, const struct front *front, pid_t caller)
 }
 
 /* What cannot be read is a launch, too, for who keeps books. */
-static int refuse(struct arena *arena, const struct front *front, pid_t caller,
-		  const struct error *err)
+static int refuse(struct arena *arena, const struct front *front,
+		  const struct engine_start *start, const struct error *err)
 {
 	const struct native_options *native = &front->native;
 	const struct plan *plan = front->parse.plan;
-	const struct engine_options options = options_for(native, caller);
+	const struct engine_options options = options_for(native, start);
 
 	if (options.is_check)
 		return print_check(arena, plan, native->check, err);
@@ -243,7 +244,7 @@ static int refuse(struct arena *arena, const struct front *front, pid_t caller,
 }
 
 static int act(struct arena *arena, struct front *front, const char *argv0,
-	       pid_t caller)
+	       const struct engine_start *start)
 {
 	const char *help;
 
@@ -265,7 +266,7 @@ static int act(struct arena *arena, struct front *front, const char *argv0,
 	if (front->native.explain != EXPLAIN_NO)
 		return print_plan(arena, front->parse.plan,
 				  front->native.explain);
-	return run(arena, front, caller);
+	return run(arena, front, start);
 }
 
 /*
@@ -295,12 +296,13 @@ static int refuse_setuid(struct error *err)
 
 int main(int argc, char **argv)
 {
-	pid_t caller = getppid();
+	struct engine_start start;
 	auto_arena struct arena *arena = NULL;
 	struct error err = { 0 };
 	struct front front = { 0 };
 	int r;
 
+	engine_begin(&start);
 	is_bwrap = is_called_bwrap(argv[0]);
 	mem_set_oom_handler(out_of_memory);
 	arena = arena_new();
@@ -311,6 +313,6 @@ int main(int argc, char **argv)
 	if (front.parse.arena)
 		print_warnings(&front.parse);
 	if (r < 0)
-		return refuse(arena, &front, caller, &err);
-	return act(arena, &front, argv[0], caller);
+		return refuse(arena, &front, &start, &err);
+	return act(arena, &front, argv[0], &start);
 }

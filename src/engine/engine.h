@@ -30,12 +30,25 @@ struct engine_outcome {
 	struct error warning;
 };
 
-struct engine_options {
+/* What the process was given, noted before anything can change it. */
+struct engine_start {
 	/*
-	 * getppid(), called before anything else: with the caller's end the
-	 * run ends (except bubblewrap's rules without --die-with-parent).
+	 * With the caller's end the run ends (except bubblewrap's rules
+	 * without --die-with-parent).
 	 */
 	pid_t caller;
+	unsigned closed_stdio; /* bit n: descriptor n was closed */
+};
+
+/*
+ * The first thing in main(): note who calls, and put /dev/null where
+ * descriptors 0-2 are closed, so that no file that is opened later gets
+ * their numbers.
+ */
+void engine_begin(struct engine_start *ret_start);
+
+struct engine_options {
+	struct engine_start start;
 	bool is_bwrap;      /* exit statuses as bubblewrap's: 1 for every failure */
 	bool is_check;      /* the whole set-up, then a built-in no-op */
 	int log_fd;         /* --verbose: a line a stage; -EBADF: none */

@@ -106,28 +106,18 @@ static void prepare_umask(struct run *run)
 	run->payload_umask = is_profile(run) ? caller | 022 : caller;
 }
 
-/*
- * Whatever is opened later must not become descriptor 0, 1 or 2.  A machine
- * without /dev/null has an empty file in memory.
- */
-static int prepare_stdio(struct run *run, struct error *err)
+/* A machine without /dev/null has an empty file in memory. */
+void engine_begin(struct engine_start *ret_start)
 {
-	run->closed_stdio = 0;
+	ret_start->caller = getppid();
+	ret_start->closed_stdio = 0;
 	for (int fd = 0; fd < 3; fd++) {
-		int opened;
-
-		run->payload_stdio[fd] = -EBADF;
 		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
 			continue;
-		opened = open("/dev/null", O_RDWR);
-		if (opened < 0)
-			opened = memfd_create("null", 0);
-		if (opened != fd)
-			return error_set(err, errno, "descriptor %d is closed, "
-					 "and nothing can be put there", fd);
-		run->closed_stdio |= 1U << fd;
+		if (open("/dev/null", O_RDWR) < 0)
+			memfd_create("null", 0);
+		ret_start->closed_stdio |= 1U << fd;
 	}
-	return 0;
 }
 
 static const char *environment_value(char *const *environment,
@@ -168,7 +158,7 @@ int prepare_run(struct run *run, struct error *err)
 	struct timespec now;
 	int r;
 
-	r = prepare_caller(run, run->options->caller, err);
+	r = prepare_caller(run, run->options->start.caller, err);
 	if (r < 0)
 		return r;
 	clock_gettime(CLOCK_REALTIME, &run->created_at);
@@ -177,9 +167,7 @@ int prepare_run(struct run *run, struct error *err)
 		       (uint64_t)now.tv_nsec;
 	prepare_signals(run);
 	prepare_umask(run);
-	r = prepare_stdio(run, err);
-	if (r < 0)
-		return r;
+	run->closed_stdio = run->options->start.closed_stdio;
 	if (report_open(run, err) < 0 || relay_prepare(run, err) < 0)
 		return error_result(err);
 	run->environment = plan_environment(run->plan, run->arena, environ);

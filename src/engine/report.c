@@ -456,7 +456,12 @@ void engine_refused(const struct plan *plan,
 		.arena = plan->arena,
 	};
 	struct timespec now;
+	sigset_t pipe;
 
+	/* The reader of a record may be gone. */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &pipe, NULL);
 	clock_gettime(CLOCK_REALTIME, &run.created_at);
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	run.started = (uint64_t)now.tv_sec * 1000000000U +

@@ -126,31 +126,38 @@ const struct outcome *process_finish(struct process *process);
 /* Everything about @outcome as text, for a message. */
 const char *outcome_describe(const struct outcome *outcome);
 
-/* Claims about an outcome; the message shows all of it. */
+/*
+ * Claims about an outcome, which may be a call and is made once; the message
+ * shows all of it.
+ */
+#define outcome_claim(kind, call, claim, format, ...)                    \
+	do {                                                             \
+		const struct outcome *claimed = (call);                  \
+									 \
+		kind(claim, format ": %s", __VA_ARGS__,                  \
+		     outcome_describe(claimed));                         \
+	} while (0)
+
 #define expect_exit(outcome, status)                                     \
-	cr_expect((outcome)->exit == (status) && !(outcome)->timed_out,  \
-		  "expected exit %d: %s", (int)(status),                 \
-		  outcome_describe(outcome))
+	outcome_claim(cr_expect, outcome,                                \
+		      claimed->exit == (status) && !claimed->timed_out,  \
+		      "expected exit %d", (int)(status))
 #define assert_exit(outcome, status)                                     \
-	cr_assert((outcome)->exit == (status) && !(outcome)->timed_out,  \
-		  "expected exit %d: %s", (int)(status),                 \
-		  outcome_describe(outcome))
+	outcome_claim(cr_assert, outcome,                                \
+		      claimed->exit == (status) && !claimed->timed_out,  \
+		      "expected exit %d", (int)(status))
 #define expect_out(outcome, text)                                        \
-	cr_expect(!strcmp((outcome)->out, (text)),                       \
-		  "expected '%s' on stdout: %s", (text),                 \
-		  outcome_describe(outcome))
+	outcome_claim(cr_expect, outcome, !strcmp(claimed->out, (text)), \
+		      "expected '%s' on stdout", (text))
 #define expect_out_has(outcome, text)                                    \
-	cr_expect(strstr((outcome)->out, (text)),                        \
-		  "expected '%s' in stdout: %s", (text),                 \
-		  outcome_describe(outcome))
+	outcome_claim(cr_expect, outcome, strstr(claimed->out, (text)),  \
+		      "expected '%s' in stdout", (text))
 #define expect_err(outcome, text)                                        \
-	cr_expect(!strcmp((outcome)->err, (text)),                       \
-		  "expected '%s' on stderr: %s", (text),                 \
-		  outcome_describe(outcome))
+	outcome_claim(cr_expect, outcome, !strcmp(claimed->err, (text)), \
+		      "expected '%s' on stderr", (text))
 #define expect_err_has(outcome, text)                                    \
-	cr_expect(strstr((outcome)->err, (text)),                        \
-		  "expected '%s' in stderr: %s", (text),                 \
-		  outcome_describe(outcome))
+	outcome_claim(cr_expect, outcome, strstr(claimed->err, (text)),  \
+		      "expected '%s' in stderr", (text))
 
 /* Inside a struct program's @call: what must hold there, with errno. */
 #define CHECK(claim)                                                     \
