@@ -11,8 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* 0 gives each allocation a block of its own: for fuzzing. */
+#ifndef MEM_BLOCK_FIRST
+#define MEM_BLOCK_FIRST (8 * 1024)
+#endif
+
 enum {
-	BLOCK_FIRST = 8 * 1024,
+	BLOCK_FIRST = MEM_BLOCK_FIRST,
 	BLOCK_LIMIT = 1024 * 1024,
 	ALIGNMENT = 16,
 };
