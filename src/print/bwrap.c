@@ -307,7 +307,9 @@ static void add_comments(struct text_buf *out, const struct plan *plan)
 	if (plan->rules != PLAN_RULES_PROFILE)
 		return;
 	text_add(out, "# Not in bubblewrap's language, and so not below:\n"
-		      "# - descriptors above 2 are closed\n");
+		      "# - descriptors above 2 are closed\n"
+		      "# - a mask over what is missing is skipped\n"
+		      "# - a workspace that is a symbolic link is refused\n");
 	if (plan->ids.run_as == RUN_AS_AUTO)
 		text_add(out, "# - started by root, the payload gets an "
 			      "unprivileged host id\n");

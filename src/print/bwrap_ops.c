@@ -28,6 +28,9 @@ static const struct op_type *type_of(const struct op *op)
 
 	if (is_frozen_tmpfs(op))
 		plain.flags &= ~(unsigned)OP_READ_ONLY;
+	/* That a mask of nothing is skipped stands in the comments. */
+	if (op->role == ROLE_MASK)
+		plain.flags &= ~(unsigned)OP_OPTIONAL;
 	return op_type_of(&plain);
 }
 
@@ -44,7 +47,7 @@ static int check_op(const struct print_words *words, const struct op *op,
 		return no_words(words, op, " with a size", err);
 	if (has_mode && !(type->allows & ALLOWS_PERMS))
 		return no_words(words, op, " with a mode", err);
-	if (op->flags & OP_NO_FOLLOW)
+	if (op->flags & OP_NO_FOLLOW && op->role != ROLE_WORKSPACE)
 		return no_words(words, op, " that refuses a link", err);
 	if (type->allows & TAKES_TWO_LAYERS && op->lowers.count < 2)
 		return no_words(words, op, " with one layer", err);

@@ -241,6 +241,8 @@ int print_ini(const struct plan *plan, struct text_buf *out,
 	const struct plan *usual = plan_new(out->arena, PLAN_RULES_PROFILE);
 	struct ini_writer ini = { .out = out, .err = err };
 
+	/* A profile of nothing but defaults is an empty text. */
+	text_add(out, "");
 	add_comments(out, plan);
 	check_bwrap(&ini, plan);
 	add_profile(&ini, plan);

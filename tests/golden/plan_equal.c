@@ -155,8 +155,6 @@ const char *plan_difference(const struct plan *a, const struct plan *b)
 	if (!same(a->hostname, b->hostname) ||
 	    a->bring_up_loopback != b->bring_up_loopback)
 		return "hostname, loopback";
-	if (!SAME_LIST(a->environment, b->environment, SAME_STEP))
-		return "environment";
 	if (!same_limits(a, b))
 		return "limits";
 	if (!same_security(&a->security, &b->security))
@@ -165,5 +163,10 @@ const char *plan_difference(const struct plan *a, const struct plan *b)
 		return "report";
 	if (!same_bwrap(&a->bwrap, &b->bwrap))
 		return "bwrap";
-	return same_command(a, b) ? NULL : "command";
+	if (!same_command(a, b))
+		return "command";
+	/* Last, so that whoever may fold steps knows that the rest is equal. */
+	if (!SAME_LIST(a->environment, b->environment, SAME_STEP))
+		return "environment";
+	return NULL;
 }
