@@ -94,37 +94,6 @@ static int make_blank(struct child *child, struct error *err)
 	return 0;
 }
 
-/*
- * Before Linux 6.15 nothing can be cloned out of a mount that is not attached.
- * So it is for a moment, on "/", and a clone of it takes its place.
- */
-static int clone_blank_attached(struct child *child, const char *name,
-				struct error *err)
-{
-	auto_close int mount = -EBADF, again = -EBADF;
-
-	if (mountfd_attach(child->blank, child->root, "/", err) < 0)
-		return error_result(err);
-	mount = mountfd_clone(child->blank, name, 0, err);
-	if (mount >= 0)
-		again = mountfd_clone(child->blank, "", 0, err);
-	if (fchdir(child->blank) < 0 || umount2(".", MNT_DETACH) < 0 ||
-	    chdir("/") < 0)
-		return error_set(err, errno, "detach the empty objects");
-	close(child->blank);
-	child->blank = take_fd(&again);
-	return child->blank < 0 ? error_result(err) : take_fd(&mount);
-}
-
-static int clone_blank(struct child *child, const char *name,
-		       struct error *err)
-{
-	int mount = mountfd_clone(child->blank, name, 0, err);
-
-	return mount == -EINVAL ? clone_blank_attached(child, name, err) :
-	       mount;
-}
-
 int apifs_blank(struct child *child, enum blank blank, struct error *err)
 {
 	static const char *const names[] = {
@@ -140,7 +109,7 @@ int apifs_blank(struct child *child, enum blank blank, struct error *err)
 
 	if (child->blank < 0 && make_blank(child, err) < 0)
 		return error_result(err);
-	mount = clone_blank(child, names[blank], err);
+	mount = root_clone(&child->blank, names[blank], err);
 	if (mount >= 0 && mountfd_set_attr(mount, &attr, err) < 0) {
 		close(mount);
 		return error_result(err);

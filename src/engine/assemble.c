@@ -109,7 +109,7 @@ static int empty_root(struct child *child, struct error *err)
 		return tmpfs;
 	if (mkdirat(tmpfs, "newroot", 0755) < 0)
 		return error_set(err, errno, "Creating newroot failed");
-	mount = mountfd_clone(tmpfs, "newroot", 0, err);
+	mount = root_clone(&tmpfs, "newroot", err);
 	if (mount >= 0)
 		point_is_own(child, mount);
 	return mount;

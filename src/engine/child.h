@@ -105,6 +105,19 @@ void point_is_memory(struct child *child, int mount);
 
 /* root.c: @mount becomes "/", what was "/" is gone. */
 int root_replace(struct child *child, int mount, struct error *err);
+/*
+ * Clone @name out of @tmpfs, a mount of ours that is attached nowhere.  Before
+ * Linux 6.15 that takes attaching it for a moment, and then *@tmpfs is
+ * another mount of the same file system.
+ */
+int root_clone(int *tmpfs, const char *name, struct error *err);
+/*
+ * Attach @mount in the host's tree, out of everybody's way, until the root is
+ * replaced: only what is attached in this mount namespace can be a layer of
+ * an overlay.  On ROOT_STAGE: all that was wanted from there is gathered.
+ */
+#define ROOT_STAGE "/dev"
+int root_stage(int mount, struct error *err);
 
 /* file.c: the operations that are no mounts, or filled from descriptors */
 int file_dir(struct child *child, const struct op *op, struct error *err);

@@ -163,7 +163,7 @@ int file_bind_data(struct child *child, const struct op *op, struct error *err)
 	/* The mode is exact whatever the process may be allowed to create. */
 	if (fchmod(fd, mode) < 0)
 		return error_set(err, errno, "chmod '%s'", op->dest);
-	mount = mountfd_clone(scratch, "data", 0, err);
+	mount = root_clone(&scratch, "data", err);
 	if (mount < 0)
 		return mount;
 	if (mountfd_set_attr(mount, &attr, err) < 0 ||

@@ -30,6 +30,9 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 
+/* Bytes of an option string, mount(2): a page, with its NUL. */
+enum { OPTIONS_MOST = 4096 };
+
 static int layer_count(const struct source *source)
 {
 	return (int)source->lowers.count;
@@ -101,6 +104,42 @@ static int mount_by_name(const struct source *source, unsigned attrs,
 						source->work) };
 	}
 	return mountfd_new("overlay", options, count, attrs, err);
+}
+
+static void add_layer(struct text_buf *buf, const char *before, int fd)
+{
+	text_addf(buf, "%s/proc/self/fd/%d", before, fd);
+}
+
+/*
+ * The one string goes to mount(2), since fsconfig(2) takes 255 bytes of it.
+ * What that attaches is cloned, and vanishes with the old root.
+ */
+static int mount_by_string(const struct source *source, unsigned attrs,
+			   struct arena *arena, struct error *err)
+{
+	const struct mountfd_attr attr = { .set = attrs };
+	struct text_buf buf = { .arena = arena };
+	auto_close int mounted = -EBADF;
+
+	text_add(&buf, "userxattr");
+	for (int i = layer_count(source); i--;)
+		add_layer(&buf, i == layer_count(source) - 1 ? ",lowerdir=" :
+			  ":", source->lowers.at[i]);
+	if (source->upper >= 0) {
+		add_layer(&buf, ",upperdir=", source->upper);
+		add_layer(&buf, ",workdir=", source->work);
+	}
+	if (buf.count >= OPTIONS_MOST)
+		return error_set(err, E2BIG, "overlay of %d layers, too many "
+				 "for this kernel", layer_count(source));
+	if (mount("overlay", ROOT_STAGE, "overlay", MS_NOSUID | MS_NODEV,
+		  buf.at) < 0)
+		return error_set(err, errno, "mount overlay");
+	mounted = mountfd_clone(AT_FDCWD, ROOT_STAGE, 0, err);
+	if (mounted >= 0 && mountfd_set_attr(mounted, &attr, err) < 0)
+		return error_result(err);
+	return take_fd(&mounted);
 }
 
 /*
@@ -219,18 +258,15 @@ int overlay_mount(struct child *child, const struct op *op,
 	if (op->kind == OP_TMP_OVERLAY &&
 	    make_memory_upper(child, op, source, err) < 0)
 		return error_result(err);
-	/*
-	 * The layers' mounts have to be part of this mount namespace.  All
-	 * that was wanted from /dev has been gathered, so they go there, and
-	 * vanish with the old root.
-	 */
+	/* The layers' mounts have to be part of this mount namespace. */
 	for (size_t i = 0; i < source->staged.count; i++)
-		if (move_mount(source->staged.at[i], "", AT_FDCWD,
-			       "/dev", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-			return error_set(err, errno, "move_mount of a layer");
+		if (root_stage(source->staged.at[i], err) < 0)
+			return error_wrap(err, "a layer");
 	if (op->kind == OP_RO_OVERLAY)
 		attrs |= child_is_bwrap(child) ? 0 : MOUNT_ATTR_RDONLY;
 	mount = mount_by_fd(source, attrs, child->arena, err);
+	if (mount == -EOPNOTSUPP)
+		mount = mount_by_string(source, attrs, child->arena, err);
 	/* EINVAL, too, is a kernel's answer to a key it does not know. */
 	if (mount == -EINVAL || mount == -EBADF) {
 		struct error first = *err;

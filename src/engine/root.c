@@ -59,3 +59,39 @@ int root_replace(struct child *child, int mount, struct error *err)
 		return error_set(err, errno, "open '/'");
 	return 0;
 }
+
+static int clone_attached(int *tmpfs, const char *name, struct error *err)
+{
+	auto_close int mount = -EBADF, again = -EBADF;
+
+	if (move_mount(*tmpfs, "", AT_FDCWD, "/",
+		       MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_set(err, errno, "move_mount on '/'");
+	mount = mountfd_clone(*tmpfs, name, 0, err);
+	if (mount >= 0)
+		again = mountfd_clone(*tmpfs, "", 0, err);
+	if (fchdir(*tmpfs) < 0 || umount2(".", MNT_DETACH) < 0 ||
+	    chdir("/") < 0)
+		return error_set(err, errno, "detach from '/'");
+	if (again < 0)
+		return error_result(err);
+	/* What was attached once can never be again */
+	close(*tmpfs);
+	*tmpfs = take_fd(&again);
+	return take_fd(&mount);
+}
+
+int root_clone(int *tmpfs, const char *name, struct error *err)
+{
+	int mount = mountfd_clone(*tmpfs, name, 0, err);
+
+	return mount == -EINVAL ? clone_attached(tmpfs, name, err) : mount;
+}
+
+int root_stage(int mount, struct error *err)
+{
+	if (move_mount(mount, "", AT_FDCWD, ROOT_STAGE,
+		       MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_set(err, errno, "move_mount on '%s'", ROOT_STAGE);
+	return 0;
+}
