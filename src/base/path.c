@@ -49,13 +49,17 @@ char *path_normalise(struct arena *arena, const char *path)
 
 char *path_join(struct arena *arena, const char *base, const char *name)
 {
-	size_t length = strlen(base);
+	size_t length = strlen(base), name_size = strlen(name) + 1;
+	char *joined;
 
 	if (*name == '/')
 		return arena_strdup(arena, name);
-	if (length && base[length - 1] == '/')
-		return arena_printf(arena, "%s%s", base, name);
-	return arena_printf(arena, "%s/%s", base, name);
+	joined = arena_alloc(arena, length + 1 + name_size);
+	memcpy(joined, base, length);
+	if (!length || base[length - 1] != '/')
+		joined[length++] = '/';
+	memcpy(joined + length, name, name_size);
+	return joined;
 }
 
 bool path_is_below(const char *path, const char *top)

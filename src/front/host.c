@@ -19,6 +19,8 @@ enum { LINKS_MOST = 40 };
 struct root {
 	const struct plan *plan;
 	int fd;                 /* of the source; -EBADF: an empty root */
+	const char *plain;      /* a directory that no link leads to */
+	LIST_OF(const struct op *) links; /* of an empty root */
 };
 
 /*
@@ -39,24 +41,30 @@ static bool is_covered(const struct plan *plan, const char *path)
 	return false;
 }
 
+static ssize_t read_made_link(const struct root *root, const char *path,
+			      char *target, size_t size)
+{
+	for (size_t i = 0; i < root->links.count; i++) {
+		const struct op *op = root->links.at[i];
+		size_t length = strlen(op->target);
+
+		if (strcmp(op->dest, path) != 0 || length > size)
+			continue;
+		memcpy(target, op->target, length);
+		return (ssize_t)length;
+	}
+	return -1;
+}
+
 /* The target of the link at @path in the root; its length, or -1. */
 static ssize_t read_root_link(const struct root *root, const char *path,
 			      char *target, size_t size)
 {
-	if (is_covered(root->plan, path))
-		return -1;
-	if (root->fd >= 0)
-		return readlinkat(root->fd, path + 1, target, size);
-	for (size_t i = 0; i < root->plan->ops.count; i++) {
-		const struct op *op = &root->plan->ops.at[i];
+	ssize_t length = root->fd >= 0
+		? readlinkat(root->fd, path + 1, target, size)
+		: read_made_link(root, path, target, size);
 
-		if (op->kind != OP_SYMLINK || op->phase != PHASE_SYSTEM ||
-		    strcmp(op->dest, path) != 0)
-			continue;
-		return (ssize_t)strlen(memcpy(target, op->target,
-					      strnlen(op->target, size - 1)));
-	}
-	return -1;
+	return length >= 0 && is_covered(root->plan, path) ? -1 : length;
 }
 
 /* @path with links followed, or NULL when it has none. */
@@ -96,24 +104,45 @@ static const char *follow_links(const struct root *root, const char *path)
 	return strcmp(done, path) != 0 ? done : NULL;
 }
 
-/* The usual case in one call: all of it is there, and no link on the way. */
+/* Is all of @path there, with no link on the way? */
 static bool is_plain(const struct root *root, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_IN_ROOT,
 	};
-	auto_close int fd = -EBADF;
+	auto_close int fd = (int)syscall(SYS_openat2, root->fd, path, &how,
+					 sizeof(how));
 
-	if (root->fd < 0)
-		return false;
-	fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
 	return fd >= 0;
 }
 
-static const char *real_place(const struct root *root, const char *path)
+/*
+ * Nearly every place is a plain name in a plain directory, and its neighbours
+ * in the list are in the same one: a call each will do.
+ */
+static bool is_in_plain_directory(struct root *root, const char *path)
 {
-	return is_plain(root, path) ? NULL : follow_links(root, path);
+	const char *slash = strrchr(path, '/');
+	const char *directory = arena_strndup(root->plan->arena, path,
+					      (size_t)(slash - path));
+
+	if (!*directory || !strcmp(directory, root->plain))
+		return true;
+	if (!is_plain(root, directory))
+		return false;
+	root->plain = directory;
+	return true;
+}
+
+static const char *real_place(struct root *root, const char *path)
+{
+	char target[1];
+
+	if (root->fd >= 0 && path[1] && is_in_plain_directory(root, path) &&
+	    readlinkat(root->fd, path + 1, target, sizeof(target)) < 0)
+		return NULL;
+	return follow_links(root, path);
 }
 
 struct depth {
@@ -131,12 +160,16 @@ static int compare_depths(const void *a_pointer, const void *b_pointer)
 
 static void find_real_places(struct plan *plan, int root_fd)
 {
-	struct root root = { plan, root_fd };
+	struct root root = { .plan = plan, .fd = root_fd, .plain = "" };
 	struct depth *list = arena_alloc(plan->arena, (plan->ops.count + 1) *
 					 sizeof(*list));
 	size_t count = 0;
 
 	for (size_t i = 0; i < plan->ops.count; i++) {
+		if (plan->ops.at[i].phase == PHASE_SYSTEM &&
+		    plan->ops.at[i].kind == OP_SYMLINK)
+			*arena_push(plan->arena, &root.links) =
+				&plan->ops.at[i];
 		if (plan->ops.at[i].phase != PHASE_VIEW)
 			continue;
 		list[count].depth = path_depth(plan->ops.at[i].dest);
@@ -254,7 +287,7 @@ static const struct op *mask_over(const struct plan *plan, const char *path)
  */
 static void show_resolver(struct plan *plan, int root_fd)
 {
-	struct root root = { plan, root_fd };
+	struct root root = { .plan = plan, .fd = root_fd, .plain = "" };
 	const char *place;
 	struct op *op;
 

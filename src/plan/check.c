@@ -168,32 +168,43 @@ static bool covers(const struct op *op)
 	return false;
 }
 
+static bool is_vital(const struct op *op)
+{
+	return op->phase != PHASE_MOUNTS &&
+	       (op->kind == OP_PROC || op->kind == OP_DEV ||
+		op->role == ROLE_WORKSPACE);
+}
+
+/* Does @above, a later mount, hide @op?  A /proc or /dev may be replaced. */
+static bool buries(const struct op *above, const struct op *op)
+{
+	return path_is_below(op_place(op), op_place(above)) &&
+	       (op->role == ROLE_WORKSPACE ||
+		strcmp(op_place(op), op_place(above)) != 0);
+}
+
 /* A mount that hides what the plan put there before is a slip of order. */
 static int nothing_is_buried(const struct plan *plan, struct error *err)
 {
+	LIST_OF(const struct op *) vital = { NULL };
+
 	for (size_t i = 0; i < plan->ops.count; i++) {
-		const struct op *above = &plan->ops.at[i];
+		const struct op *op = &plan->ops.at[i];
 
-		if (above->phase != PHASE_MOUNTS || !covers(above))
+		if (is_vital(op))
+			*arena_push(plan->arena, &vital) = op;
+		if (op->phase != PHASE_MOUNTS || !covers(op))
 			continue;
-		for (size_t j = 0; j < i; j++) {
-			const struct op *op = &plan->ops.at[j];
-			bool is_vital = op->kind == OP_PROC ||
-				op->kind == OP_DEV ||
-				op->role == ROLE_WORKSPACE;
-
-			if (!is_vital || !path_is_below(op_place(op),
-							op_place(above)) ||
-			    (op->role != ROLE_WORKSPACE &&
-			     !strcmp(op_place(op), op_place(above))))
-				continue;
-			return refuse(plan, &above->origin,
-				      arena_printf(plan->arena, "%s on '%s' "
-						   "hides '%s'",
-						   op_kind_name(above->kind),
-						   above->dest, op->dest),
-				      NULL, err);
-		}
+		for (size_t j = 0; j < vital.count; j++)
+			if (buries(op, vital.at[j]))
+				return refuse(plan, &op->origin,
+					      arena_printf(plan->arena,
+							   "%s on '%s' hides "
+							   "'%s'",
+							   op_kind_name(op->kind),
+							   op->dest,
+							   vital.at[j]->dest),
+					      NULL, err);
 	}
 	return 0;
 }
