@@ -175,6 +175,9 @@ _Noreturn void payload_run(struct child *child);
 /* host.c: what has to be on the host before anything starts. */
 int host_prepare(struct run *run, struct error *err);
 
+/* holder.c: names in a writable workspace, for the time of the run. */
+int holder_prepare(struct run *run, struct error *err);
+
 /* assemble.c */
 /* Make the tmpfs at or below @top read-only that shall be. */
 int assemble_seal(struct child *child, const char *top, struct error *err);

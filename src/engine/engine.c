@@ -184,7 +184,10 @@ static int give_up(struct run *run, const struct error *err)
 	if (run->child_pidfd >= 0) {
 		int status;
 
-		proc_pidfd_signal(run->child_pidfd, SIGKILL, &ignored);
+		/* Not waited for yet, so its pid is its own. */
+		if (proc_pidfd_signal(run->child_pidfd, SIGKILL,
+				      &ignored) < 0)
+			kill(run->child, SIGKILL);
 		proc_pidfd_wait(run->child_pidfd, true, &status, NULL,
 				&ignored);
 	}

@@ -84,7 +84,7 @@ static int start_copy(struct export *export, struct error *err)
 		janitor_forget(export->run);
 		return error_result(err);
 	}
-	if (janitor_made(export->run, err) < 0)
+	if (janitor_made(export->run, -EBADF, err) < 0)
 		return error_result(err);
 	export->copy = openat(export->parent, export->draft, O_RDONLY |
 			      O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

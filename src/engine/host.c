@@ -6,7 +6,7 @@
  *  - an overlay's upper layer is locked (flock(2)), so that two runs never
  *    write to one; its work directory is made beside it;
  *  - mount points that are missing in a writable workspace, and holders for
- *    protected names that do not exist.
+ *    protected names that do not exist (holder.c).
  *
  * Each is announced to the janitor before it is made, and removed by the
  * monitor at the end, or by the janitor if the monitor cannot.
@@ -14,7 +14,6 @@
 #include "engine/child.h"
 
 #include "base/text.h"
-#include "sys/rootfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +62,7 @@ static int make_work(struct run *run, const char *upper, const char **ret_path,
 {
 	char *above = path_normalise(run->arena, upper);
 	char *slash = strrchr(above, '/');
-	auto_close int parent = -EBADF;
+	auto_close int parent = -EBADF, made = -EBADF;
 	struct leftover work = { .is_directory = true, .is_work = true };
 	const char *name;
 	struct stat status;
@@ -85,25 +84,52 @@ static int make_work(struct run *run, const char *upper, const char **ret_path,
 		janitor_forget(run);
 		return error_result(err);
 	}
-	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISDIR(status.st_mode) ||
+	made = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+		      O_CLOEXEC);
+	if (made < 0 || fstatat(made, "", &status, AT_EMPTY_PATH) < 0 ||
 	    (geteuid() && status.st_uid != geteuid())) {
 		janitor_forget(run);
 		return error_set(err, EEXIST, "'%s/%s' is not a work directory "
 				 "of ours", above, name);
 	}
-	if (janitor_made(run, err) < 0)
+	if (janitor_made(run, -EBADF, err) < 0)
 		return error_result(err);
-	/* Root's payload works with the rights of the upper layer's owner. */
+	/*
+	 * Root's payload works with the rights of the upper layer's owner.
+	 * Who owns the directory above may have put something else there by
+	 * now: what was opened gets the owner, not what has the name.
+	 */
 	if (!geteuid()) {
 		if (stat(upper, &status) < 0 ||
-		    fchownat(parent, name, status.st_uid, status.st_gid,
-			     AT_SYMLINK_NOFOLLOW) < 0)
+		    fchownat(made, "", status.st_uid, status.st_gid,
+			     AT_EMPTY_PATH) < 0)
 			return error_set(err, errno, "chown '%s/%s'", above,
 					 name);
 	}
 	*ret_path = path_join(run->arena, above, name);
 	return 0;
+}
+
+/*
+ * The kernel empties "work" in a work directory, and the rest of it is removed
+ * at the end.  It makes that one without any permissions, so another one was
+ * made by somebody else, for something else.
+ */
+static int check_work(int work, const char *path, struct error *err)
+{
+	struct stat status;
+
+	if (fstatat(work, "work", &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 :
+		       error_set(err, errno, "stat '%s/work'", path);
+	if (S_ISDIR(status.st_mode) &&
+	    (!(status.st_mode & 0777) ||
+	     !unlinkat(work, "work", AT_REMOVEDIR)))
+		return 0;
+	error_set(err, ENOTEMPTY, "work directory '%s'", path);
+	error_remedy(err, "'work' in it would be removed with all that it "
+		     "holds; name an empty directory, or none");
+	return -ENOTEMPTY;
 }
 
 static int prepare_overlay(struct run *run, const struct op *op,
@@ -118,147 +144,15 @@ static int prepare_overlay(struct run *run, const struct op *op,
 	r = lock_layer(run, "work", op->work, err);
 	if (r < 0)
 		return r;
+	r = check_work(run->locks.at[run->locks.count - 1], op->work, err);
+	if (r < 0)
+		return r;
 	/* The kernel leaves a directory without permissions in it. */
 	return janitor_expect(run, &(struct leftover){
 		.parent_fd = run->locks.at[run->locks.count - 1],
 		.name = "work", .is_directory = true, .is_work = true,
 		.by_name = true,
 	}, err);
-}
-
-/* ---- placeholders ------------------------------------------------------------ */
-
-/* A link that the payload of an earlier run may have made. */
-static bool no_link(int directory, int link, void *data)
-{
-	return false;
-}
-
-static int make_missing(struct run *run, int parent, const char *name,
-			bool is_file, struct error *err)
-{
-	const struct leftover holder = {
-		.parent_fd = parent, .name = name, .is_directory = !is_file,
-	};
-	struct stat owner;
-	int r = janitor_expect(run, &holder, err);
-
-	if (r < 0)
-		return r;
-	r = is_file ? mknodat(parent, name, S_IFREG | 0444, 0) :
-		mkdirat(parent, name, 0755);
-	if (r < 0) {
-		error_set(err, errno, "make '%s'", name);
-		janitor_forget(run);
-		return error_result(err);
-	}
-	if (janitor_made(run, err) < 0)
-		return error_result(err);
-	if (!geteuid() && !fstatat(parent, "", &owner, AT_EMPTY_PATH) &&
-	    fchownat(parent, name, owner.st_uid, owner.st_gid,
-		     AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(err, errno, "chown '%s'", name);
-	return 0;
-}
-
-/*
- * Make what is missing of @path below @base: all of it, or (@only_first) just
- * enough to hold the name.
- */
-static int hold_name(struct run *run, int base, const char *path, bool is_file,
-		     bool only_first, struct error *err)
-{
-	struct rootfs_part part;
-	auto_close int parent = -EBADF;
-	char *rest;
-	int r = rootfs_walk(base, path, no_link, NULL, &part, err);
-
-	if (r < 0)
-		return r;
-	parent = part.fd;
-	for (rest = part.rest; *rest;) {
-		size_t length = strcspn(rest, "/");
-		bool is_last = !rest[length + strspn(rest + length, "/")];
-		char *next = rest + length + (rest[length] == '/');
-		int below;
-
-		rest[length] = '\0';
-		r = make_missing(run, parent, rest, is_file && is_last, err);
-		if (r < 0 || is_last || only_first)
-			return r;
-		below = openat(parent, rest, O_PATH | O_DIRECTORY |
-			       O_NOFOLLOW | O_CLOEXEC);
-		if (below < 0)
-			return error_set(err, errno, "open '%s'", rest);
-		close(parent);
-		parent = below;
-		rest = next;
-	}
-	return 0;
-}
-
-/* Is @path there in a layer below the upper one? */
-static bool in_lower(const struct plan_workspace *workspace, const char *path)
-{
-	for (size_t i = 0; i < workspace->lowers.count; i++) {
-		auto_close int base = open(workspace->lowers.at[i], O_PATH |
-					   O_DIRECTORY | O_CLOEXEC);
-		auto_close int there = base < 0 ? -EBADF :
-			rootfs_open(base, path, ROOTFS_NO_SYMLINKS, NULL);
-
-		if (there >= 0)
-			return true;
-	}
-	return false;
-}
-
-static bool source_is_file(const struct op *op)
-{
-	struct stat status;
-
-	return op->kind == OP_BIND && !stat(op->source, &status) &&
-	       !S_ISDIR(status.st_mode);
-}
-
-static bool needs_point(const struct plan *plan, const struct op *op)
-{
-	const char *top = plan->workspace.dest;
-
-	if (op->role == ROLE_PROTECT)
-		return true;
-	return (op->kind == OP_BIND || op->kind == OP_TMPFS) &&
-	       op->role != ROLE_WORKSPACE && op->role != ROLE_MASK &&
-	       path_is_below(op->dest, top) && strcmp(op->dest, top);
-}
-
-static int hold_names(struct run *run, struct error *err)
-{
-	const struct plan *plan = run->plan;
-	const struct plan_workspace *workspace = &plan->workspace;
-	bool is_overlay = workspace->mode == WORKSPACE_OVERLAY;
-	auto_close int base = -EBADF;
-
-	if (!workspace->source || (workspace->mode != WORKSPACE_RW &&
-				   !is_overlay))
-		return 0;
-	for (size_t i = 0; i < plan->ops.count; i++) {
-		const struct op *op = &plan->ops.at[i];
-		struct child wrapper = { .plan = plan, .arena = run->arena };
-		const char *path = op->dest + strlen(workspace->dest);
-
-		if (!needs_point(plan, op) ||
-		    (is_overlay && in_lower(workspace, path)))
-			continue;
-		if (base < 0)
-			base = open_dir(is_overlay ? workspace->upper :
-					workspace->source, err);
-		if (base < 0)
-			return base;
-		if (hold_name(run, base, path, source_is_file(op),
-			      op->role == ROLE_PROTECT, err) < 0)
-			return op_fail(&wrapper, op, err);
-	}
-	return 0;
 }
 
 int host_prepare(struct run *run, struct error *err)
@@ -274,5 +168,5 @@ int host_prepare(struct run *run, struct error *err)
 		    prepare_overlay(run, op, &run->sources[i], err) < 0)
 			return op_fail(&wrapper, op, err);
 	}
-	return hold_names(run, err);
+	return holder_prepare(run, err);
 }

@@ -29,6 +29,7 @@
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -138,12 +139,32 @@ static bool is_ours(const struct leftover *leftover)
 	       now.born == leftover->born;
 }
 
+/*
+ * Has no other run it in use?  From here on none can take it up: the lock
+ * stays until this one is over.
+ */
+static bool is_alone(const struct leftover *leftover)
+{
+	auto_close int fd = -EBADF;
+	int lock = leftover->lock_fd;
+
+	if (!leftover->is_shared)
+		return true;
+	if (lock < 0)
+		lock = fd = openat(leftover->parent_fd, leftover->name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+				   O_NOCTTY | O_CLOEXEC);
+	/* Where there are no locks there is nothing to share. */
+	return lock >= 0 && (!flock(lock, LOCK_EX | LOCK_NB) ||
+			     errno != EWOULDBLOCK);
+}
+
 /* Something else by that name, or not empty, is left alone: 0. */
 static int leftover_remove(const struct leftover *leftover)
 {
 	int r;
 
-	if (!is_ours(leftover))
+	if (!is_ours(leftover) || !is_alone(leftover))
 		return 0;
 	if (leftover->is_work)
 		return remove_work(leftover->parent_fd, leftover->name, 0);
@@ -182,7 +203,7 @@ enum note_kind {
 
 struct note {
 	enum note_kind kind;
-	bool is_directory, is_work, by_name;
+	bool is_directory, is_work, by_name, is_shared;
 	uint64_t announced, born;
 	dev_t dev;
 	ino_t ino;
@@ -254,6 +275,8 @@ static void janitor_take_note(struct run *run, const struct note *note,
 			.is_directory = note->is_directory,
 			.is_work = note->is_work,
 			.by_name = note->by_name,
+			.is_shared = note->is_shared,
+			.lock_fd = -EBADF,
 			.announced = note->announced,
 		};
 		break;
@@ -262,6 +285,7 @@ static void janitor_take_note(struct run *run, const struct note *note,
 			last->dev = note->dev;
 			last->ino = note->ino;
 			last->born = note->born;
+			last->lock_fd = fd;
 		}
 		break;
 	case NOTE_VOID:
@@ -365,6 +389,7 @@ int janitor_expect(struct run *run, const struct leftover *what,
 		.is_directory = what->is_directory,
 		.is_work = what->is_work,
 		.by_name = what->by_name,
+		.is_shared = what->is_shared,
 	};
 	struct leftover *leftover;
 	struct timespec now;
@@ -387,24 +412,28 @@ int janitor_expect(struct run *run, const struct leftover *what,
 	*leftover = *what;
 	leftover->name = arena_strdup(run->arena, what->name);
 	leftover->parent_fd = kept;
+	leftover->lock_fd = -EBADF;
 	leftover->announced = note.announced;
 	return note_send(run, &note, kept, err);
 }
 
-int janitor_made(struct run *run, struct error *err)
+int janitor_made(struct run *run, int lock, struct error *err)
 {
 	struct leftover *last = &run->leftovers.at[run->leftovers.count - 1];
 	struct note note = { .kind = NOTE_MADE };
 	struct leftover now;
 	mode_t type;
-	int r = leftover_look(last, &type, &now);
+	int r;
+
+	last->lock_fd = lock < 0 ? -EBADF : lock;
+	r = leftover_look(last, &type, &now);
 
 	if (r < 0)
 		return error_set(err, -r, "stat '%s'", last->name);
 	note.dev = last->dev = now.dev;
 	note.ino = last->ino = now.ino;
 	note.born = last->born = now.born;
-	return note_send(run, &note, -EBADF, err);
+	return note_send(run, &note, last->lock_fd, err);
 }
 
 void janitor_forget(struct run *run)
@@ -436,10 +465,13 @@ int janitor_finish(struct run *run, struct error *err)
 	/* Unless the janitor is in the way, in a group of the launcher's. */
 	if (run->cgroup.self_fd < 0)
 		resources_finish(run);
-	/* It may be stopped, and has nothing to say. */
+	/*
+	 * It may be stopped, and has nothing to say.  Where a filter refuses
+	 * the signal it ends by itself, at the end of file.
+	 */
 	proc_pidfd_signal(run->janitor_pidfd, SIGKILL, &ignored);
-	proc_pidfd_wait(run->janitor_pidfd, true, &status, NULL, &ignored);
 	close(run->janitor_socket);
+	proc_pidfd_wait(run->janitor_pidfd, true, &status, NULL, &ignored);
 	close(run->janitor_pidfd);
 	run->janitor_socket = run->janitor_pidfd = -EBADF;
 	resources_finish(run);

@@ -322,9 +322,11 @@ static int monitor_close_others(const struct run *run, struct error *err)
 		*arena_push(run->arena, &keep) = group[i];
 	for (size_t i = 0; i < run->locks.count; i++)
 		*arena_push(run->arena, &keep) = run->locks.at[i];
-	for (size_t i = 0; i < run->leftovers.count; i++)
+	for (size_t i = 0; i < run->leftovers.count; i++) {
 		*arena_push(run->arena, &keep) =
 			run->leftovers.at[i].parent_fd;
+		*arena_push(run->arena, &keep) = run->leftovers.at[i].lock_fd;
+	}
 	return proc_close_fds(3, keep.at, keep.count, PROC_FDS_CLOSE, err);
 }
 

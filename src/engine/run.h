@@ -71,6 +71,9 @@ struct leftover {
 	uint64_t born;        /* CLOCK_REALTIME, nanoseconds; 0: unknown */
 	uint64_t announced;   /* the same clock */
 	bool is_void;         /* was not made */
+	bool is_shared;       /* removed by the last run that has a lock on it:
+			       * @lock_fd, -EBADF before it is had */
+	int lock_fd;
 };
 
 /* Who the payload is, decided by identity_choose() before the spawn. */
@@ -281,11 +284,12 @@ void report_failed(struct run *run, const struct error *cause);
  * @what is about to be made: called right before, with its dev and ino
  * still 0.  Starts the janitor if it does not run yet; name and directory are
  * copied.  Then either janitor_made() (unless it is by_name) or
- * janitor_forget(), before the next one.
+ * janitor_forget(), before the next one.  janitor_made() takes @lock over, a
+ * descriptor with a shared flock(2) for what is_shared, otherwise negative.
  */
 int janitor_expect(struct run *run, const struct leftover *what,
 		   struct error *err);
-int janitor_made(struct run *run, struct error *err);
+int janitor_made(struct run *run, int lock, struct error *err);
 void janitor_forget(struct run *run);
 /* run->cgroup is there, and nothing has been announced yet. */
 int janitor_group(struct run *run, struct error *err);
