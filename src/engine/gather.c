@@ -128,14 +128,29 @@ int gather_open(const struct plan *plan, const struct op *op, const char *path,
 	return fd < 0 ? error_set(err, errno, "open '%s'", path) : fd;
 }
 
+/*
+ * A link of /proc/PID/fd leads into the mount namespace in which the file was
+ * opened, of which nothing can be cloned here; the name that the link shows
+ * leads to the same in ours.
+ */
+static int clone_by_name(const char *source, struct error *err)
+{
+	int mount = mountfd_clone(AT_FDCWD, source, MOUNTFD_RECURSIVE, err);
+	auto_free char *name = mount == -EINVAL ? realpath(source, NULL)
+						: NULL;
+
+	if (name)
+		mount = mountfd_clone(AT_FDCWD, name, MOUNTFD_RECURSIVE, err);
+	return mount;
+}
+
 int gather_clone(const struct plan *plan, const struct op *op,
 		 struct error *err)
 {
 	auto_close int fd = -EBADF;
 
 	if (!is_bare(plan, op, op->source))
-		return mountfd_clone(AT_FDCWD, op->source, MOUNTFD_RECURSIVE,
-				     err);
+		return clone_by_name(op->source, err);
 	fd = open_without_link(plan->arena, op->source, err);
 	return fd < 0 ? fd : mountfd_clone(fd, "", MOUNTFD_RECURSIVE, err);
 }
