@@ -132,6 +132,14 @@ static void take_differs(const struct corpus *corpus, struct compat_case *into,
 	fault(corpus, "no such aspect:", name);
 }
 
+static void take_identity(const struct corpus *corpus,
+			  struct compat_case *into, const char *text)
+{
+	if (strcmp(text, "root") && strcmp(text, "user"))
+		fault(corpus, "no such identity:", text);
+	into->as = text;
+}
+
 static bool take_text(const struct corpus *corpus, struct compat_case *into,
 		      const char *key, const char *text)
 {
@@ -164,7 +172,7 @@ static void take_key(const struct corpus *corpus, struct compat_case *into,
 	else if (!strcmp(key, "env"))
 		take_words(corpus, text, &into->env);
 	else if (!strcmp(key, "as"))
-		into->as = text;
+		take_identity(corpus, into, text);
 	else if (!strcmp(key, "cwd"))
 		into->cwd = text;
 	else if (!strcmp(key, "input"))

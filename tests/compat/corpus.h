@@ -29,7 +29,7 @@
  * WORD..." words with a NUL byte behind each, "path PATH" is an O_PATH one,
  * "open PATH" opened for reading, "filter NAME" a BPF program, "out" is a
  * file that is compared afterwards, "ready" a pipe with one byte in it, "end"
- * a pipe at its end.
+ * a pipe at its end, "closed" none.
  */
 #ifndef COMPAT_CORPUS_H
 #define COMPAT_CORPUS_H
