@@ -117,7 +117,13 @@ static int start_payload(struct child *child, struct error *err)
 		payload_run(child);
 	if (init_ready(child->run, err) < 0)
 		return error_result(err);
-	payload = fork();
+	/*
+	 * Both are in one memory until the exec, and this process waits for
+	 * it: nothing is copied, and the payload runs at once.  It never
+	 * returns to here, and what it changes before (the arena, errno) is
+	 * of no meaning to PID 1.
+	 */
+	payload = vfork();
 	if (payload < 0)
 		return error_set(err, errno, "fork the payload");
 	if (!payload)

@@ -27,6 +27,7 @@
 #include "engine/child.h"
 #include "engine/monitor.h"
 #include "engine/report.h"
+#include "engine/stages.h"
 #include "engine/results.h"
 
 #include "sys/proc.h"
@@ -65,6 +66,16 @@ static const struct forward {
 	{ SIGCONT, false, false },
 	{ SIGWINCH, false, false },
 };
+
+/*
+ * The payload has started, or is about to.  The message is only sent when
+ * somebody wants to know more than that.
+ */
+static bool monitor_is_set_up(const struct monitor *monitor)
+{
+	return monitor->started ||
+	       monitor->run->progress->stage >= STAGE_EXEC;
+}
 
 /* ---- what the watches bring ------------------------------------------------ */
 
@@ -206,7 +217,7 @@ static int monitor_on_timer(struct monitor *monitor, struct error *err)
 	(void)err;
 	mem_close_fd(&monitor->watches[WATCH_TIMER].fd);
 	monitor->timed_out = true;
-	if (monitor->started) {
+	if (monitor_is_set_up(monitor)) {
 		ending_signal(monitor, SIGTERM, false);
 		ending_start_grace(monitor);
 	} else if (!ending_is_killing(monitor)) {
@@ -363,8 +374,7 @@ static int monitor_start(struct monitor *monitor, struct error *err)
 /* Nobody but the child itself holds up the set-up. */
 static bool monitor_expects_progress(const struct monitor *monitor)
 {
-	return !monitor->started && monitor->run->progress &&
-	       monitor->is_released && !ending_is_killing(monitor) &&
+	return !monitor_is_set_up(monitor) && monitor->is_released && !ending_is_killing(monitor) &&
 	       monitor->run->plan->bwrap.block_fd < 0;
 }
 

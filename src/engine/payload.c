@@ -7,6 +7,7 @@
  * launcher's clear error and not an interpreter's.
  */
 #include "engine/child.h"
+#include "engine/stages.h"
 
 #include "base/text.h"
 #include "sys/proc.h"
@@ -319,7 +320,10 @@ static int payload_steps(struct child *child, struct error *err)
 	    setsid() < 0)
 		return error_set(err, errno, "setsid");
 	if (prepare_payload(run, err) < 0 || confine_payload(child, err) < 0 ||
-	    close_fds(child, err) < 0 ||
+	    close_fds(child, err) < 0)
+		return error_result(err);
+	run->progress->stage = STAGE_EXEC;
+	if (report_wants_payload(run) &&
 	    run_send(run->child_socket, &hello, err) < 0)
 		return error_result(err);
 	if (run->options->is_check)

@@ -61,9 +61,19 @@ static int prepare_caller(struct run *run, pid_t parent, struct error *err)
 	return -ESRCH;
 }
 
-static void prepare_signals(struct run *run)
+static void prepare_signal(struct run *run, int number)
 {
 	const struct sigaction plain = { .sa_handler = SIG_DFL };
+	struct sigaction before;
+
+	/* Refused: KILL, STOP and those that libc keeps to itself. */
+	if (sigaction(number, &plain, &before) == 0 &&
+	    before.sa_handler == SIG_IGN)
+		sigaddset(&run->caller_ignored, number);
+}
+
+static void prepare_signals(struct run *run)
+{
 	sigset_t blocked, caller_mask;
 
 	sigemptyset(&blocked);
@@ -72,13 +82,13 @@ static void prepare_signals(struct run *run)
 	sigprocmask(SIG_SETMASK, &blocked, &caller_mask);
 
 	sigemptyset(&run->caller_ignored);
-	for (int number = 1; number <= SIGRTMAX; number++) {
-		struct sigaction before;
-
-		/* Refused: KILL, STOP and those that libc keeps to itself. */
-		if (sigaction(number, &plain, &before) == 0 &&
-		    before.sa_handler == SIG_IGN)
-			sigaddset(&run->caller_ignored, number);
+	if (is_profile(run)) {
+		for (int number = 1; number <= SIGRTMAX; number++)
+			prepare_signal(run, number);
+	} else {
+		/* The others are none of ours, and go on as they are. */
+		for (size_t i = 0; i < ARRAY_SIZE(monitor_signals); i++)
+			prepare_signal(run, monitor_signals[i]);
 	}
 
 	sigemptyset(&run->payload_mask);

@@ -177,6 +177,12 @@ static bool report_wants_status(const struct run *run)
 			       run->report->status_file >= 0);
 }
 
+bool report_wants_payload(const struct run *run)
+{
+	return report_wants_status(run) ||
+	       run->plan->bwrap.json_status_fd >= 0;
+}
+
 /* ---- members -------------------------------------------------------------- */
 
 static void report_add_name(struct text_buf *line, const char *name)

@@ -32,8 +32,9 @@ enum message_kind {
 	MESSAGE_ERROR,   /* the set-up or the exec failed: @error */
 	MESSAGE_SKIPPED, /* an optional operation was left out: @index */
 	MESSAGE_BORN,    /* to engine/join.c: its sender is the child */
-	MESSAGE_PAYLOAD, /* sent by the payload itself right before exec: its
-			  * credentials (SCM_CREDENTIALS) are its host pid */
+	MESSAGE_PAYLOAD, /* sent by the payload itself right before exec, if
+			  * report_wants_payload(): its credentials
+			  * (SCM_CREDENTIALS) are its host pid */
 	MESSAGE_EXITED,  /* PID 1: the payload ended with @wait_status */
 	/* monitor -> child */
 	MESSAGE_GO,      /* maps are written, go on */
@@ -277,6 +278,8 @@ _Noreturn void init_run(struct run *run, pid_t payload);
  * into the records.  monitor_run() writes its own.
  */
 void report_failed(struct run *run, const struct error *cause);
+/* Has somebody asked for what MESSAGE_PAYLOAD tells? */
+bool report_wants_payload(const struct run *run);
 
 /* ---- janitor.c ------------------------------------------------------------ */
 

@@ -6,12 +6,19 @@
 
 #include "engine/child.h"
 #include "engine/report.h"
+#include "engine/stages.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+
+static bool verdict_has_run(const struct monitor *monitor)
+{
+	return monitor->payload_ended ||
+	       monitor->run->progress->stage >= STAGE_EXEC;
+}
 
 static int verdict_status_of(int wait_status)
 {
@@ -70,7 +77,7 @@ int verdict_find(const struct monitor *monitor,
 		status = 128 + SIGKILL;
 	else if (monitor->end_signal && !monitor->is_profile)
 		status = 128 + monitor->end_signal;
-	else if (monitor->started || monitor->payload_ended)
+	else if (verdict_has_run(monitor))
 		status = verdict_status_of(monitor->wait_status);
 	else if (monitor->end_signal)
 		status = 128 + monitor->end_signal;
@@ -89,7 +96,7 @@ void verdict_report(struct monitor *monitor, const struct error *cause,
 		.error = cause,
 		.status = cause ? report_exit_status(monitor->run, cause) :
 				  status,
-		.ran = monitor->started || monitor->payload_ended,
+		.ran = verdict_has_run(monitor),
 		.wait_status = monitor->wait_status,
 		.usage = monitor->usage,
 		.timed_out = monitor->timed_out,
