@@ -100,6 +100,17 @@ static int confine_profile(struct child *child, struct error *err)
 }
 
 /*
+ * Did entering a user namespace give every capability there is?  What
+ * --userns2 gives on top of a joined one is the caller's wish.
+ */
+static bool starts_full(const struct child *child)
+{
+	return child->run->ids.new_userns ||
+	       (child->plan->ns[NS_USER].want == NS_WANT_JOIN &&
+		child->plan->bwrap.userns2_fd < 0);
+}
+
+/*
  * bubblewrap's capabilities: an ordinary user's payload gets those that were
  * added, root's keeps its own without an option.
  */
@@ -119,7 +130,7 @@ static int confine_bwrap(struct child *child, struct error *err)
 	}
 	if (caps_no_new_privs(err) < 0)
 		return error_result(err);
-	if (child->run->ids.new_userns && caps_cut_bounding(wanted, err) < 0)
+	if (starts_full(child) && caps_cut_bounding(wanted, err) < 0)
 		return error_result(err);
 	if (is_root && !bwrap->caps.count)
 		return 0;
