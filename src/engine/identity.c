@@ -247,13 +247,18 @@ static bool builds_as_root(const struct run *run)
 /* With --userns-block-fd the caller writes the maps, and must have done so. */
 static int check_maps(const struct child *child, struct error *err)
 {
-	auto_close int fd = openat(child->procfs, "self/uid_map",
-				   O_RDONLY | O_CLOEXEC);
-	char first;
+	static const char *const maps[] = { "self/uid_map", "self/gid_map" };
 
-	if (fd >= 0 && read(fd, &first, 1) == 1)
-		return 0;
-	return error_set(err, EOVERFLOW, "Creating newroot failed");
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
+		auto_close int fd = openat(child->procfs, maps[i],
+					   O_RDONLY | O_CLOEXEC);
+		char first;
+
+		if (fd < 0 || read(fd, &first, 1) != 1)
+			return error_set(err, EOVERFLOW,
+					 "Creating newroot failed");
+	}
+	return 0;
 }
 
 int identity_map_self(struct child *child, struct error *err)
