@@ -345,7 +345,10 @@ static int make_shm(struct child *child, int dev, struct error *err)
 		return point < 0 ? point : 0;
 	shm = new_tmpfs(SHM_SIZE, SHM_INODES, 01777, MOUNT_ATTR_NOSUID |
 			MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
-	return shm < 0 ? shm : mountfd_attach(shm, point, "shm", err);
+	if (shm < 0)
+		return shm;
+	point_is_memory(child, shm);
+	return mountfd_attach(shm, point, "shm", err);
 }
 
 int apifs_dev(struct child *child, const struct op *op, struct source *source,

@@ -71,6 +71,28 @@ static bool is_opaque(int directory, const char *name)
 	return has_attribute(directory, name, "user.overlay.opaque", 'y');
 }
 
+int changes_open(int directory, const char *name, int flags, mode_t mode)
+{
+	mode_t wanted = flags & O_DIRECTORY ? 0700 : 0400;
+	bool is_closed = geteuid() && (mode & wanted) != wanted;
+	int fd, code;
+
+	/* Nobody writes to the layer any more: it is what was looked at. */
+	if (is_closed && fchmodat(directory, name, (mode & 07777) | wanted,
+				  0) < 0)
+		return -errno;
+	fd = openat(directory, name, flags | O_RDONLY | O_NOFOLLOW |
+		    O_NONBLOCK | O_CLOEXEC);
+	code = errno;
+	if (is_closed && fd >= 0 && !(flags & O_DIRECTORY) &&
+	    fchmod(fd, mode & 07777) < 0) {
+		code = errno;
+		close(fd);
+		fd = -EBADF;
+	}
+	return fd < 0 ? -code : fd;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -218,10 +240,9 @@ static int walk_entry(struct walk *walk, struct arena *arena, int upper,
 		r = report(walk, CHANGE_MODIFIED, path, upper, name, &now);
 	if (r < 0 || !S_ISDIR(now.st_mode))
 		goto out;
-	inside = openat(upper, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-			O_CLOEXEC);
+	inside = changes_open(upper, name, O_DIRECTORY, now.st_mode);
 	if (inside < 0) {
-		r = error_set(walk->err, errno, "open '%s' of the overlay",
+		r = error_set(walk->err, -inside, "open '%s' of the overlay",
 			      path);
 		goto out;
 	}
@@ -238,6 +259,10 @@ static int walk_entry(struct walk *walk, struct arena *arena, int upper,
 		r = walk_directory(walk, inside, is_same_type ? &fds : &none,
 				   arena_printf(arena, "%s/", path),
 				   depth + 1);
+	if ((now.st_mode & 0700) != 0700 && geteuid() &&
+	    fchmod(inside, now.st_mode & 07777) < 0 && !r)
+		r = error_set(walk->err, errno, "chmod '%s' of the overlay",
+			      path);
 out:
 	close_fds(&fds);
 	return r;

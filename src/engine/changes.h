@@ -31,6 +31,15 @@ struct change {
 	struct stat status; /* of what is there now, or was before */
 };
 
+/*
+ * Open @name, a directory (@flags O_DIRECTORY) or regular file of the upper
+ * layer, for reading.  Where @mode, its own, forbids that or (a directory's)
+ * the look at what is in it to its owner, it gets another one: for a file
+ * only for the moment, for a directory until the caller's fchmod().
+ * Returns the descriptor or a negative errno.
+ */
+int changes_open(int directory, const char *name, int flags, mode_t mode);
+
 /* Returns 0 to go on, or a negative errno with @err filled. */
 typedef int (*change_fn)(const struct change *change, void *data,
 			 struct error *err);

@@ -65,8 +65,27 @@ static int cut_propagation(const struct child *child, struct error *err)
 	return 0;
 }
 
+/* All sources are open at once: as many as the hard limit allows. */
+static void raise_file_limit(struct child *child)
+{
+	struct rlimit raised;
+
+	getrlimit(RLIMIT_NOFILE, &child->files);
+	raised = child->files;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
+static int stage_confine(struct child *child, struct error *err)
+{
+	if (setrlimit(RLIMIT_NOFILE, &child->files) < 0)
+		return error_set(err, errno, "setrlimit RLIMIT_NOFILE");
+	return confine_child(child, err);
+}
+
 static int stage_gather(struct child *child, struct error *err)
 {
+	raise_file_limit(child);
 	umask(0);
 	if (cut_propagation(child, err) < 0)
 		return error_result(err);
@@ -82,7 +101,7 @@ static int (*const steps[STAGE_COUNT])(struct child *, struct error *) = {
 	[STAGE_SWITCH_ROOT] = assemble_root,
 	[STAGE_ASSEMBLE] = assemble_ops,
 	[STAGE_IDENTITY] = identity_settle,
-	[STAGE_CONFINE] = confine_child,
+	[STAGE_CONFINE] = stage_confine,
 };
 
 static int run_stages(struct child *child, struct error *err)

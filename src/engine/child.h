@@ -34,6 +34,7 @@ struct child {
 	struct arena *arena;
 	struct source *sources; /* run->sources: one an operation */
 	int root;               /* O_PATH of the new root, -EBADF before */
+	struct rlimit files;    /* RLIMIT_NOFILE, as the payload gets it */
 	int procfs;             /* the host's /proc, see sys/proc.h */
 	size_t next;            /* first operation that is not done */
 	int blank;              /* tmpfs with the empty objects behind masks */

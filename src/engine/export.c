@@ -165,15 +165,16 @@ static int copy_data(int source, int target, off_t size)
 static int copy_file(const struct change *change, int above, const char *name,
 		     struct error *err)
 {
-	auto_close int source = openat(change->directory, change->name,
-				       O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-				       O_CLOEXEC);
+	auto_close int source = changes_open(change->directory, change->name,
+					     0, change->status.st_mode);
 	auto_close int target = -EBADF;
 	struct stat status;
 	int r;
 
-	if (source < 0 || fstat(source, &status) < 0)
-		return error_set(err, errno, "read '%s'", change->path);
+	if (source < 0)
+		return error_set(err, -source, "read '%s'", change->path);
+	if (fstat(source, &status) < 0)
+		return error_set(err, errno, "stat '%s'", change->path);
 	if (!S_ISREG(status.st_mode))
 		return error_set(err, EINVAL, "'%s' changed its type",
 				 change->path);

@@ -508,6 +508,30 @@ static void monitor_drain(struct monitor *monitor)
 
 /* ---- the end ------------------------------------------------------------------ */
 
+/*
+ * What the run changed.  A payload that failed keeps its status; one that
+ * succeeded did not, if what it made is lost.
+ */
+static int monitor_results(struct monitor *monitor,
+			   const struct engine_outcome *outcome,
+			   struct error *err)
+{
+	struct error lost = { 0 };
+
+	if (results_finish(monitor->run, !outcome->status &&
+			   monitor->started && !monitor->timed_out,
+			   &lost) >= 0)
+		return 0;
+	error_reason(&lost, "results");
+	if (!outcome->status) {
+		*err = lost;
+		return error_result(err);
+	}
+	monitor->warning = lost;
+	monitor->has_warning = true;
+	return 0;
+}
+
 int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 		struct error *err)
 {
@@ -530,8 +554,7 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 	if (r >= 0)
 		r = verdict_find(&monitor, &outcome, err);
 	if (r >= 0)
-		r = results_finish(run, !outcome.status && monitor.started &&
-				   !monitor.timed_out, err);
+		r = monitor_results(&monitor, &outcome, err);
 	monitor.has_warning |= janitor_finish(run, &monitor.warning) < 0;
 	verdict_report(&monitor, r < 0 ? err : NULL, outcome.status);
 	mem_close_fd(&monitor.watches[WATCH_SIGNALS].fd);

@@ -52,17 +52,35 @@ static_assert(ARRAY_SIZE(report_mechanisms) == LIMIT_COUNT,
 
 /* ---- files ---------------------------------------------------------------- */
 
+int report_open_path(const char *path, int flags, mode_t mode)
+{
+	int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC, mode);
+	struct stat link;
+
+	if (fd >= 0 || errno != ELOOP)
+		return fd;
+	if (lstat(path, &link) < 0)
+		return -1;
+	if (S_ISLNK(link.st_mode) && !link.st_uid)
+		return open(path, flags | O_CLOEXEC, mode);
+	errno = ELOOP;
+	return -1;
+}
+
 static int report_open_file(const char *path, int flags, const char *what,
 			    struct error *err)
 {
 	/* Not to wait for the reader of a FIFO, but later for room in it. */
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY |
-		      O_NONBLOCK | O_CLOEXEC | flags, 0600);
+	int fd = report_open_path(path, O_WRONLY | O_APPEND | O_CREAT |
+				  O_NOCTTY | O_NONBLOCK | flags, 0600);
 
 	if (fd >= 0 && fcntl(fd, F_SETFL, O_WRONLY | O_APPEND) == 0)
 		return fd;
 	error_set(err, errno, "%s '%s'", what, path);
 	error_reason(err, "record");
+	if (err->code == ELOOP)
+		error_remedy(err, "a symbolic link that is not root's is not "
+			     "followed: name the file itself");
 	if (fd >= 0)
 		close(fd);
 	return error_result(err);

@@ -17,6 +17,12 @@ int report_open(struct run *run, struct error *err);
 /* The payload is about to run: run->payload, run->skipped, run->enforced. */
 int report_started(struct run *run, struct error *err);
 
+/*
+ * Open a file to write to, as open(2) does; but a symlink at its end counts
+ * only when root made it: one in a workspace may be a payload's.
+ */
+int report_open_path(const char *path, int flags, mode_t mode);
+
 struct report_end {
 	const struct error *error; /* the launch failed; NULL: it did not */
 	int status;                /* exit status of the launcher */

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "engine/changes.h"
+#include "engine/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,9 +97,10 @@ static int open_list(struct run *run, struct results *results,
 
 	if (!report->changes_file)
 		return 0;
-	results->list = open(report->changes_file, O_WRONLY | O_CREAT |
-			     O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-			     0666 & ~run->payload_umask);
+	results->list = report_open_path(report->changes_file, O_WRONLY |
+					 O_CREAT | O_TRUNC | O_NOCTTY |
+					 O_NONBLOCK,
+					 0666 & ~run->payload_umask);
 	if (results->list < 0)
 		return error_set(err, errno, "%s: changes-file '%s'",
 				 origin_text(run->arena,
@@ -254,7 +256,13 @@ static int write_list(const struct results *results, struct error *err)
 
 	if (!r)
 		r = flush(&list, err);
-	return r < 0 ? error_wrap(err, "list the changes") : 0;
+	if (!r)
+		return 0;
+	/* Half a list is none. */
+	if (ftruncate(results->list, 0) < 0)
+		return error_wrap(err, "list the changes (what is there is "
+				  "not all)");
+	return error_wrap(err, "list the changes");
 }
 
 int results_finish(struct run *run, bool succeeded, struct error *err)

@@ -341,8 +341,9 @@ int profile_file_read(struct arena *arena, const char *path,
 	const struct opening opening = {
 		.arena = arena,
 		.path = path,
-		.is_installed = text_has_prefix(path, SBX_DATADIR "/") ||
-				text_has_prefix(path, SBX_SYSCONFDIR "/"),
+		.is_installed = path_is_normal(path) &&
+				(path_is_below(path, SBX_DATADIR) ||
+				 path_is_below(path, SBX_SYSCONFDIR)),
 		.err = err,
 	};
 	struct profile_text text = {
