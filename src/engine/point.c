@@ -11,6 +11,10 @@
  * That needs the directory to be read-only for the payload, which is checked:
  * what it would write there must not vanish into a tmpfs.
  *
+ * A directory that the payload may not search, such as root's own when root's
+ * payload is somebody else, is covered as well, by a tmpfs with the mount
+ * point alone: nothing else in it could have been seen.
+ *
  * Under a profile's rules a symlink on the way counts only where the payload
  * cannot have made it.
  */
@@ -200,12 +204,13 @@ static int show_entry(int directory, struct entry *entry, struct error *err)
 }
 
 /*
- * Cover @directory, @path below the root, by a tmpfs that shows the same
- * entries.  Returns the tmpfs, in which more can be made.
+ * Cover the directory where @part ends by a tmpfs that shows the same entries.
+ * Returns the tmpfs, in which more can be made.
  */
-static int underlay(struct child *child, int directory, const char *path,
+static int underlay(struct child *child, const struct rootfs_part *part,
 		    struct error *err)
 {
+	const char *path = part->real;
 	struct entries entries = { 0 };
 	struct op op = {
 		.kind = OP_TMPFS, .flags = OP_READ_ONLY, .size = 4 << 20,
@@ -215,17 +220,18 @@ static int underlay(struct child *child, int directory, const char *path,
 	struct stat status;
 	int r;
 
-	if (fstatat(directory, "", &status, AT_EMPTY_PATH) < 0)
+	if (fstatat(part->fd, "", &status, AT_EMPTY_PATH) < 0)
 		return error_set(err, errno, "stat '%s'", op.dest);
-	op.mode = status.st_mode & 01777;
+	op.mode = part->is_closed ? 0755 : status.st_mode & 01777;
 	/* Clones of a tmpfs that is not sealed yet would stay writable. */
 	if (assemble_seal(child, op.dest, err) < 0 ||
-	    copy_entries(child, directory, &entries, err) < 0)
+	    (!part->is_closed &&
+	     copy_entries(child, part->fd, &entries, err) < 0))
 		return error_result(err);
 	mount = apifs_tmpfs(child, &op, true, err);
 	if (mount < 0)
 		return mount;
-	r = *path ? mountfd_attach(mount, directory, path, err) :
+	r = *path ? mountfd_attach(mount, part->fd, path, err) :
 		    root_replace(child, mount, err);
 	for (size_t i = 0; !r && i < entries.count; i++)
 		r = show_entry(mount, &entries.at[i], err);
@@ -255,9 +261,10 @@ static int prepare_point(struct child *child, const struct op *op,
 		return r;
 	directory = part.fd;
 	if (!part.rest[0] || !S_ISDIR(part.type) ||
-	    is_free(child, directory) || is_writable(child, directory))
+	    is_free(child, directory) ||
+	    (is_writable(child, directory) && !part.is_closed))
 		return 0;
-	cover = underlay(child, directory, part.real, err);
+	cover = underlay(child, &part, err);
 	return cover < 0 ? cover : 0;
 }
 
@@ -353,12 +360,12 @@ static int make_point(struct child *child, const struct op *op,
 	if (!S_ISDIR(part->type))
 		return -ENOTDIR;
 	if (!is_bwrap && !is_free(child, part->fd)) {
-		if (is_writable(child, part->fd))
+		if (is_writable(child, part->fd) && !part->is_closed)
 			return error_set(err, ENOENT, "the mount point '%s' "
 					 "is missing in a directory of the "
 					 "host that is writable inside",
 					 op->dest);
-		cover = underlay(child, part->fd, part->real, err);
+		cover = underlay(child, part, err);
 		if (cover < 0)
 			return cover;
 	}

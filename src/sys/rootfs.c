@@ -131,8 +131,9 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 	}
 	next = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (next < 0) {
-		if (errno != ENOENT && errno != ENOTDIR)
+		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 			return -errno;
+		part->is_closed = errno == EACCES;
 		if (fstatat(directory, "", &status, AT_EMPTY_PATH) < 0)
 			return -errno;
 		part->type = status.st_mode & S_IFMT;
@@ -178,6 +179,7 @@ int rootfs_walk(int root, const char *path, rootfs_guard_fn guard, void *data,
 	struct stat status;
 	int r;
 
+	ret_part->is_closed = false;
 	if (fd >= 0) {
 		if (fstatat(fd, "", &status, AT_EMPTY_PATH) < 0) {
 			r = -errno;

@@ -38,6 +38,8 @@ struct rootfs_part {
 			      * empty when all is there */
 	char real[PATH_MAX]; /* path of @fd below the root without symlinks,
 			      * "" is the root; set when @rest is not empty */
+	bool is_closed; /* what is in @fd may not be searched: @rest may or
+			 * may not be there, and nothing of it can be seen */
 };
 
 /*
