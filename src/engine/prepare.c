@@ -130,6 +130,40 @@ void engine_begin(struct engine_start *ret_start)
 	}
 }
 
+/* What the caller handed on is not close-on-exec; what we opened is. */
+static int check_fd(const struct run *run, int fd, const struct origin *origin,
+		    struct error *err)
+{
+	if (fd < 0 || fcntl(fd, F_GETFD) == 0)
+		return 0;
+	error_set(err, EBADF, "%s: descriptor %d",
+		  origin_text(run->arena, origin), fd);
+	error_reason(err, "descriptor");
+	return error_result(err);
+}
+
+/*
+ * A number that the caller did not open must not come to mean one of our own
+ * descriptors.  bubblewrap's rules have errors of their own for that.
+ */
+static int prepare_fds(const struct run *run, struct error *err)
+{
+	const struct plan *plan = run->plan;
+	const struct plan_security *security = &plan->security;
+	int r = 0;
+
+	if (!is_profile(run))
+		return 0;
+	for (size_t i = 0; !r && i < security->keep_fds.count; i++)
+		r = check_fd(run, security->keep_fds.at[i],
+			     &security->keep_origin, err);
+	for (size_t i = 0; !r && i < plan->ops.count; i++)
+		r = check_fd(run, plan->ops.at[i].fd, &plan->ops.at[i].origin,
+			     err);
+	return r ? r : check_fd(run, plan->report.status_fd,
+				&plan->report.status_origin, err);
+}
+
 static const char *environment_value(char *const *environment,
 				     const char *name)
 {
@@ -178,6 +212,8 @@ int prepare_run(struct run *run, struct error *err)
 	prepare_signals(run);
 	prepare_umask(run);
 	run->closed_stdio = run->options->start.closed_stdio;
+	if (prepare_fds(run, err) < 0)
+		return error_result(err);
 	if (report_open(run, err) < 0 || relay_prepare(run, err) < 0)
 		return error_result(err);
 	run->environment = plan_environment(run->plan, run->arena, environ);

@@ -377,6 +377,7 @@ int key_tty(struct key_target *target, const struct key *key,
 int key_keep_fd(struct key_target *target, const struct key *key,
 		const struct key_value *value, struct error *err)
 {
+	target->plan->security.keep_origin = value->origin;
 	for (size_t i = 0; i < value->count; i++) {
 		int fd, r = key_fd(value->words[i], &fd, err);
 

@@ -216,6 +216,7 @@ struct plan_security {
 	LIST_OF(int) keep_fds;
 	bool keep_all_fds;        /* bubblewrap's default */
 	struct origin seccomp_origin, tty_origin, unix_origin;
+	struct origin keep_origin; /* of the last */
 };
 
 enum workspace_mode {
