@@ -172,11 +172,26 @@ static void explain_upper(const struct op *op, const struct source *source,
 		     op->upper ? op->upper : "", kind);
 }
 
+/* The lower layer above the mount point @point, or NULL. */
+static const char *lower_above(const struct child *child, const struct op *op,
+			       const char *point)
+{
+	for (size_t i = 0; i < op->lowers.count; i++) {
+		const char *lower = path_normalise(child->arena,
+						   op->lowers.at[i]);
+
+		if (path_is_below(point, lower) && strcmp(point, lower) != 0)
+			return lower;
+	}
+	return NULL;
+}
+
 /*
  * A directory with something mounted below it cannot be a layer in a user
- * namespace, where that cannot be taken away: name the first such mount.
+ * namespace, where that cannot be taken away: name the last such mount.
+ * Returns whether there is one; only then @err says more than before.
  */
-static void explain_lowers(const struct child *child, const struct op *op,
+static bool explain_lowers(const struct child *child, const struct op *op,
 			   struct error *err)
 {
 	struct error ignored;
@@ -184,29 +199,27 @@ static void explain_lowers(const struct child *child, const struct op *op,
 				&ignored);
 	FILE *table = fd < 0 ? NULL : fdopen(fd, "r");
 	char *line = NULL, point[PATH_MAX];
+	bool found = false;
 	size_t size = 0;
 
 	while (table && getline(&line, &size, table) > 0) {
+		const char *lower;
+
 		if (sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1)
 			continue;
-		for (size_t i = 0; i < op->lowers.count; i++) {
-			const char *lower = path_normalise(child->arena,
-							   op->lowers.at[i]);
-
-			if (!path_is_below(point, lower) ||
-			    !strcmp(point, lower))
-				continue;
-			error_reason(err, "overlay-lower");
-			error_remedy(err, "'%s' is mounted below the layer "
-				     "'%s': overlay the two separately",
-				     text_printable(child->arena, point),
-				     lower);
-			i = op->lowers.count - 1;
-		}
+		lower = lower_above(child, op, point);
+		if (!lower)
+			continue;
+		found = true;
+		error_reason(err, "overlay-lower");
+		error_remedy(err, "'%s' is mounted below the layer '%s': "
+			     "overlay the two separately",
+			     text_printable(child->arena, point), lower);
 	}
 	free(line);
 	if (table)
 		fclose(table);
+	return found;
 }
 
 /*
@@ -262,6 +275,15 @@ int overlay_mount(struct child *child, const struct op *op,
 	for (size_t i = 0; i < source->staged.count; i++)
 		if (root_stage(source->staged.at[i], err) < 0)
 			return error_wrap(err, "a layer");
+	/*
+	 * An id-mapped clone of a layer leaves out what is mounted below it:
+	 * then the kernel has nothing to complain of.
+	 */
+	if (child->run->ids.id_maps_mounts && op->flags & OP_ID_MAPPED) {
+		error_set(err, EINVAL, "a layer has a mount below it");
+		if (explain_lowers(child, op, err))
+			return -EINVAL;
+	}
 	if (op->kind == OP_RO_OVERLAY)
 		attrs |= child_is_bwrap(child) ? 0 : MOUNT_ATTR_RDONLY;
 	mount = mount_by_fd(source, attrs, child->arena, err);
