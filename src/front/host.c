@@ -208,6 +208,31 @@ static struct file_id id_of(const struct statx *info)
 	};
 }
 
+static int look_at_directory(const struct plan *plan,
+			     const struct origin *origin, const char *what,
+			     const char *path, struct statx *ret_info,
+			     struct error *err)
+{
+	int r = look_at(plan, origin, what, path, 0, ret_info, err);
+
+	if (r < 0 || S_ISDIR(ret_info->stx_mode))
+		return r;
+	return error_set(err, ENOTDIR, "%s: %s '%s'",
+			 origin_text(plan->arena, origin), what, path);
+}
+
+static int look_at_lowers(const struct plan *plan, struct error *err)
+{
+	const struct plan_workspace *workspace = &plan->workspace;
+	struct statx info;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < workspace->lowers.count; i++)
+		r = look_at_directory(plan, &workspace->lowers_origin, "lower",
+				      workspace->lowers.at[i], &info, err);
+	return r;
+}
+
 static int look_at_workspace(struct plan *plan, struct error *err)
 {
 	struct plan_workspace *workspace = &plan->workspace;
@@ -230,10 +255,13 @@ static int look_at_workspace(struct plan *plan, struct error *err)
 				 workspace->source);
 	if (workspace->mode == WORKSPACE_RW)
 		workspace->source_id = id_of(&info);
+	r = look_at_lowers(plan, err);
+	if (r < 0)
+		return r;
 	if (workspace->mode != WORKSPACE_OVERLAY || !workspace->upper)
 		return 0;
-	r = look_at(plan, &workspace->upper_origin, "upper",
-		    workspace->upper, 0, &info, err);
+	r = look_at_directory(plan, &workspace->upper_origin, "upper",
+			      workspace->upper, &info, err);
 	if (r == -ENOENT)
 		error_remedy(err, "make it once: mkdir -m 700 '%s'",
 			     workspace->upper);
