@@ -5,8 +5,8 @@
 #include "plan/plan.h"
 
 /*
- * Between plan_order() and plan_check(): settle the interpreter, and see to
- * it that it, what it needs, the script, the command and the working directory
+ * After plan_order() and plan_check(): settle the interpreter, and see to it
+ * that it, what it needs, the script, the command and the working directory
  * can be seen inside.  Returns 0, or a negative errno with @err filled (exit
  * status 126 or 127 where it is the payload that is missing).
  */

@@ -61,9 +61,10 @@ static int finish_plan(struct front *front, struct error *err)
 	if (r >= 0)
 		r = plan_order(plan, err);
 	if (r >= 0)
-		r = command_check(plan, err);
-	if (r >= 0)
 		r = plan_check(plan, err);
+	/* Last: what a rule is broken by may be what hides the command. */
+	if (r >= 0)
+		r = command_check(plan, err);
 	return r;
 }
 
