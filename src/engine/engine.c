@@ -27,7 +27,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,6 +69,45 @@ void stages_log(const struct run *run, int stage, const struct error *err)
 			err->text);
 }
 
+/* ENOSPC means a limit, and never a disk: name the one that is 0. */
+static int explain_limit(const struct run *run, struct error *err)
+{
+	static const struct {
+		uint64_t flag;
+		const char *name;
+	} limits[] = {
+		{ CLONE_NEWUSER, "user" }, { CLONE_NEWNS, "mnt" },
+		{ CLONE_NEWPID, "pid" }, { CLONE_NEWNET, "net" },
+		{ CLONE_NEWIPC, "ipc" }, { CLONE_NEWUTS, "uts" },
+		{ CLONE_NEWCGROUP, "cgroup" },
+	};
+	uint64_t flags = identity_clone_flags(run);
+
+	error_set(err, 0, "make the namespaces: a limit below /proc/sys/user "
+		  "or the depth to which they nest is reached (ENOSPC)");
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct error ignored;
+		const char *path = arena_printf(run->arena,
+			"sys/user/max_%s_namespaces", limits[i].name);
+		auto_close int fd = flags & limits[i].flag ?
+			proc_open_file(-EBADF, path, O_RDONLY, &ignored) :
+			-EBADF;
+		char digits[2];
+
+		if (fd < 0 || read(fd, digits, 2) != 2 ||
+		    memcmp(digits, "0\n", 2) != 0)
+			continue;
+		error_set(err, 0, "make the namespaces: user.max_%s_namespaces "
+			  "is 0 (ENOSPC)", limits[i].name);
+		error_remedy(err, "whoever runs this machine or the "
+			     "surrounding container has to allow more: sysctl "
+			     "-w user.max_%s_namespaces=N", limits[i].name);
+		break;
+	}
+	error_reason(err, "ns-limit");
+	return error_result(err);
+}
+
 static int explain_spawn(const struct run *run, struct error *err)
 {
 	if (run->plan->rules == PLAN_RULES_BWRAP) {
@@ -82,7 +123,9 @@ static int explain_spawn(const struct run *run, struct error *err)
 		return error_set(err, err->code, "Creating new namespace "
 				 "failed");
 	}
-	error_reason(err, err->code == ENOSPC ? "ns-limit" : "namespaces");
+	if (err->code == ENOSPC)
+		return explain_limit(run, err);
+	error_reason(err, "namespaces");
 	return error_wrap(err, "make the namespaces");
 }
 
