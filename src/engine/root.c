@@ -39,9 +39,7 @@ static int verify_root(int mount, struct error *err)
 
 int root_replace(struct child *child, int mount, struct error *err)
 {
-	auto_close int old = child->root;
-
-	child->root = -EBADF;
+	mem_close_fd(&child->root);
 	if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return error_set(err, errno, "move_mount on '/'");
 	if (fchdir(mount) < 0)

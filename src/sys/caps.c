@@ -84,7 +84,7 @@ static const struct {
 
 static uint64_t *caps_set(struct caps_state *state, size_t set)
 {
-	return (uint64_t *)((char *)state + caps_sets[set].offset);
+	return (uint64_t *)(void *)((char *)state + caps_sets[set].offset);
 }
 
 /* All sets from the text of a status file; false: they are not all there. */

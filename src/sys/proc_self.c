@@ -80,7 +80,7 @@ static int proc_walk_fds(int first, const int *keep, size_t keep_count,
 		for (long at = 0; at < size; at += entry->d_reclen) {
 			int fd;
 
-			entry = (const struct dirent64 *)(buffer + at);
+			entry = (const void *)(buffer + at);
 			fd = proc_entry_fd(entry);
 			if (fd < first || fd == directory ||
 			    proc_next_kept(fd, keep, keep_count) == fd)
