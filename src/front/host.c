@@ -20,7 +20,7 @@ struct root {
 	const struct plan *plan;
 	int fd;                 /* of the source; -EBADF: an empty root */
 	const char *plain;      /* a directory that no link leads to */
-	LIST_OF(const struct op *) links; /* of an empty root */
+	LIST_OF(size_t) links;  /* of an empty root: indices of operations */
 };
 
 /*
@@ -45,7 +45,7 @@ static ssize_t read_made_link(const struct root *root, const char *path,
 			      char *target, size_t size)
 {
 	for (size_t i = 0; i < root->links.count; i++) {
-		const struct op *op = root->links.at[i];
+		const struct op *op = &root->plan->ops.at[root->links.at[i]];
 		size_t length = strlen(op->target);
 
 		if (strcmp(op->dest, path) != 0 || length > size)
@@ -168,8 +168,7 @@ static void find_real_places(struct plan *plan, int root_fd)
 	for (size_t i = 0; i < plan->ops.count; i++) {
 		if (plan->ops.at[i].phase == PHASE_SYSTEM &&
 		    plan->ops.at[i].kind == OP_SYMLINK)
-			*arena_push(plan->arena, &root.links) =
-				&plan->ops.at[i];
+			*arena_push(plan->arena, &root.links) = i;
 		if (plan->ops.at[i].phase != PHASE_VIEW)
 			continue;
 		list[count].depth = path_depth(plan->ops.at[i].dest);

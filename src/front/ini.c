@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 #include <ini.h>
+#include <stdio.h>
 #include <string.h>
 
 struct reading {
@@ -21,7 +22,10 @@ struct reading {
 	int result;
 };
 
-static const char blanks[] = " \t";
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
 
 static int refuse_line(struct reading *reading, const char *what)
 {
@@ -69,7 +73,7 @@ static int check_section(struct reading *reading, const char *line,
 	if (!close)
 		return refuse_line(reading, "']' is missing");
 	for (const char *rest = close + 1; rest < end; rest++)
-		if (!memchr(blanks, *rest, 2))
+		if (!is_blank(*rest))
 			return refuse_line(reading,
 					   "there is text behind ']'");
 	/* libinih copies the name into 50 bytes: check it whole, here. */
@@ -77,8 +81,7 @@ static int check_section(struct reading *reading, const char *line,
 	if (length >= sizeof(name))
 		return refuse_line(reading, "there is no section of so long "
 				   "a name");
-	memcpy(name, line + 1, length);
-	name[length] = '\0';
+	snprintf(name, sizeof(name), "%.*s", (int)length, line + 1);
 	reading->has_section = true;
 	return reading->handlers->on_section(reading->handlers->user,
 					     reading->line, name,
@@ -114,12 +117,12 @@ static int check_line(struct reading *reading, const char *line,
 
 	if (r < 0)
 		return r;
-	while (line < end && memchr(blanks, *line, 2))
+	while (line < end && is_blank(*line))
 		line++;
 	if (line == end || *line == ';' || *line == '#')
 		return 0;
 	if (reading->line == 1 && end - line >= 3 &&
-	    !memcmp(line, "\xef\xbb\xbf", 3))
+	    !strncmp(line, "\xef\xbb\xbf", 3))
 		return refuse_line(reading, "the file starts with a byte "
 				   "order mark");
 	if (*line == '[')

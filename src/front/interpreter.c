@@ -223,7 +223,7 @@ static int check_venv(const struct plan *plan, const char *path,
 
 int interpreter_find(struct plan *plan, struct error *err)
 {
-	const char *path = NULL;
+	const char *path = "/";
 	struct view view;
 	int r = absolute_path(plan, &path, err);
 

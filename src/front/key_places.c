@@ -18,7 +18,7 @@ static int check_path_size(const char *word, struct error *err)
 int key_host_path(struct key_target *target, const char *word,
 		  const char **ret_path, struct error *err)
 {
-	const char *cwd;
+	const char *cwd = NULL;
 	int r = check_path_size(word, err);
 
 	if (r < 0)
@@ -52,7 +52,7 @@ static int source_and_dest(struct key_target *target, const char *source,
 			   const char *dest, const char **ret_source,
 			   const char **ret_dest, struct error *err)
 {
-	const char *path;
+	const char *path = NULL;
 	int r = key_host_path(target, source, &path, err);
 
 	if (r < 0)
@@ -187,7 +187,7 @@ int key_workspace_path(struct key_target *target, const struct key *key,
 		       const struct key_value *value, struct error *err)
 {
 	struct plan_workspace *workspace = &target->plan->workspace;
-	const char *path;
+	const char *path = NULL;
 	int r = key_host_path(target, value->words[0], &path, err);
 
 	if (r < 0)
@@ -217,7 +217,7 @@ int key_workspace_mode(struct key_target *target, const struct key *key,
 		[WORKSPACE_OVERLAY] = "overlay",
 		[WORKSPACE_EPHEMERAL] = "ephemeral",
 	};
-	size_t index;
+	size_t index = 0;
 	int r;
 
 	_Static_assert(ARRAY_SIZE(names) == WORKSPACE_MODE_COUNT,
@@ -234,7 +234,7 @@ int key_workspace_place(struct key_target *target, const struct key *key,
 			const struct key_value *value, struct error *err)
 {
 	struct plan_workspace *workspace = &target->plan->workspace;
-	const char *path;
+	const char *path = NULL;
 	int r = key_host_path(target, value->words[0], &path, err);
 
 	if (r < 0)

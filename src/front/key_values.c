@@ -37,7 +37,7 @@ int key_bool(const char *word, bool *ret_value, struct error *err)
 int key_number(const char *word, uint64_t least, uint64_t most,
 	       uint64_t *ret_value, struct error *err)
 {
-	uint64_t value;
+	uint64_t value = 0;
 	int r = text_parse_u64(word, &value);
 
 	if (r == -EINVAL)
@@ -52,7 +52,7 @@ int key_number(const char *word, uint64_t least, uint64_t most,
 
 int key_fd(const char *word, int *ret_fd, struct error *err)
 {
-	uint64_t value;
+	uint64_t value = 0;
 	int r = key_number(word, 0, INT_MAX, &value, err);
 
 	if (r >= 0)
@@ -115,7 +115,7 @@ int key_share(struct key_target *target, const struct key *key,
 	};
 
 	for (size_t i = 0; i < value->count; i++) {
-		size_t index;
+		size_t index = 0;
 		int r = key_choice(value->words[i], names, ARRAY_SIZE(names),
 				   &index, err);
 
@@ -145,7 +145,7 @@ int key_id(struct key_target *target, const struct key *key,
 {
 	struct plan_ids *ids = &target->plan->ids;
 	bool is_gid = key->tag;
-	uint64_t id;
+	uint64_t id = 0;
 	int r = key_number(value->words[0], 0, UINT32_MAX - 1, &id, err);
 
 	if (r < 0)
@@ -158,7 +158,7 @@ int key_id(struct key_target *target, const struct key *key,
 int key_environment_clear(struct key_target *target, const struct key *key,
 			  const struct key_value *value, struct error *err)
 {
-	bool clear;
+	bool clear = false;
 	int r = key_bool(value->words[0], &clear, err);
 
 	if (r < 0)
@@ -289,7 +289,7 @@ int key_run_as(struct key_target *target, const struct key *key,
 	const char *word = value->words[0];
 	char *uid_text = arena_strdup(target->plan->arena, word);
 	char *gid_text = strchr(uid_text, ':');
-	uint64_t uid, gid;
+	uint64_t uid = 0, gid = 0;
 	int r;
 
 	ids->run_as_origin = value->origin;
@@ -341,7 +341,7 @@ int key_unix_sockets(struct key_target *target, const struct key *key,
 		     const struct key_value *value, struct error *err)
 {
 	static const char *const names[] = { "allow", "deny" };
-	size_t index;
+	size_t index = 0;
 	int r = key_choice(value->words[0], names, ARRAY_SIZE(names), &index,
 			   err);
 
@@ -363,7 +363,7 @@ int key_tty(struct key_target *target, const struct key *key,
 	    const struct key_value *value, struct error *err)
 {
 	static const char *const names[] = { "none", "keep" };
-	size_t index;
+	size_t index = 0;
 	int r = key_choice(value->words[0], names, ARRAY_SIZE(names), &index,
 			   err);
 
@@ -379,7 +379,7 @@ int key_keep_fd(struct key_target *target, const struct key *key,
 {
 	target->plan->security.keep_origin = value->origin;
 	for (size_t i = 0; i < value->count; i++) {
-		int fd, r = key_fd(value->words[i], &fd, err);
+		int fd = -EBADF, r = key_fd(value->words[i], &fd, err);
 
 		if (r < 0)
 			return r;

@@ -51,7 +51,7 @@ struct key {
 	unsigned flags;              /* enum key_flags */
 	unsigned least, most;        /* number of words */
 	key_fn apply;
-	int tag;                     /* the handler's business */
+	long tag;                    /* the handler's business */
 	const char *operands;        /* "SRC [DEST]" */
 	const char *help;            /* one line */
 };

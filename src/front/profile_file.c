@@ -237,7 +237,7 @@ static int open_step(const struct opening *opening, const char *path,
 	auto_close int directory = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int fd = -EBADF;
 	struct stat before;
-	const char *target;
+	const char *target = "";
 	int r;
 
 	if (directory < 0)

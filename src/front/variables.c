@@ -107,7 +107,7 @@ static int get_uid(struct variables *variables, const char **ret_value,
 static int get_profile_dir(struct variables *variables,
 			   const char **ret_value, struct error *err)
 {
-	const char *cwd;
+	const char *cwd = NULL;
 	int r;
 
 	if (*variables->profile_dir != '/') {

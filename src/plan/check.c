@@ -186,25 +186,28 @@ static bool buries(const struct op *above, const struct op *op)
 /* A mount that hides what the plan put there before is a slip of order. */
 static int nothing_is_buried(const struct plan *plan, struct error *err)
 {
-	LIST_OF(const struct op *) vital = { NULL };
+	LIST_OF(size_t) vital = { NULL }; /* indices */
 
 	for (size_t i = 0; i < plan->ops.count; i++) {
 		const struct op *op = &plan->ops.at[i];
 
 		if (is_vital(op))
-			*arena_push(plan->arena, &vital) = op;
+			*arena_push(plan->arena, &vital) = i;
 		if (op->phase != PHASE_MOUNTS || !covers(op))
 			continue;
-		for (size_t j = 0; j < vital.count; j++)
-			if (buries(op, vital.at[j]))
+		for (size_t j = 0; j < vital.count; j++) {
+			const struct op *below = &plan->ops.at[vital.at[j]];
+
+			if (buries(op, below))
 				return refuse(plan, &op->origin,
 					      arena_printf(plan->arena,
 							   "%s on '%s' hides "
 							   "'%s'",
 							   op_kind_name(op->kind),
 							   op->dest,
-							   vital.at[j]->dest),
+							   below->dest),
 					      NULL, err);
+		}
 	}
 	return 0;
 }
