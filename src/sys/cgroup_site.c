@@ -177,7 +177,7 @@ static enum cgroup_type cgroup_read_type(int directory)
 
 /*
  * Does @directory serve?  Then 0, with *@ret_site complete but for the
- * descriptor.
+ * descriptor.  *@ret_why is left alone where it simply is not writable.
  */
 static int cgroup_try_v2(int directory, bool is_own, unsigned wanted,
 			 struct cgroup_site *ret_site, const char **ret_why)
@@ -186,10 +186,8 @@ static int cgroup_try_v2(int directory, bool is_own, unsigned wanted,
 	unsigned missing;
 
 	if (!cgroup_may_write(directory, ".") ||
-	    !cgroup_may_write(directory, "cgroup.procs")) {
-		*ret_why = "no cgroup around the launcher is writable for it";
+	    !cgroup_may_write(directory, "cgroup.procs"))
 		return -1;
-	}
 	if (type == TYPE_OTHER) {
 		*ret_why = "the launcher is in a threaded cgroup";
 		return -1;
@@ -218,6 +216,8 @@ static int cgroup_try_v2(int directory, bool is_own, unsigned wanted,
 int cgroup_find_v2(const struct cgroup_view *view, unsigned wanted,
 		   struct cgroup_site *ret_site, const char **ret_why)
 {
+	static const char unwritable[] =
+		"no cgroup around the launcher is writable for it";
 	auto_close int root = -EBADF;
 	char path[PATH_MAX];
 	bool is_own = true;
@@ -235,15 +235,19 @@ int cgroup_find_v2(const struct cgroup_view *view, unsigned wanted,
 		*ret_why = "the launcher's cgroup cannot be seen from here";
 		return -1;
 	}
-	*ret_why = "the launcher's cgroup cannot be opened";
+	*ret_why = unwritable;
 	for (;;) {
 		auto_close int fd = cgroup_open_below(root, path);
+		const char *why = NULL;
 
 		if (fd >= 0 &&
-		    !cgroup_try_v2(fd, is_own, wanted, ret_site, ret_why)) {
+		    !cgroup_try_v2(fd, is_own, wanted, ret_site, &why)) {
 			ret_site->fd = take_fd(&fd);
 			return 0;
 		}
+		/* The nearest that would do but for something says what */
+		if (why && *ret_why == unwritable)
+			*ret_why = why;
 		is_own = false;
 		slash = strrchr(path, '/');
 		if (!slash || !slash[1])

@@ -29,6 +29,8 @@ enum limits_kind {
  * The value of LIMITS_CORE that gives no core dump at all.  With 0 the kernel
  * still pipes a core to a helper that core_pattern names, and that helper
  * runs as the host's root; 1 is the value at which it starts none, core(5).
+ * A core_pattern that names a socket ("@", 6.16) is told of the crash at any
+ * value, 6.18 at least: no limit keeps a crash from that one.
  */
 enum { LIMITS_CORE_NONE = 1 };
 
