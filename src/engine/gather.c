@@ -194,8 +194,8 @@ static int gather_bind(const struct child *child, const struct op *op,
 	gather_attr(child->plan, op, &attr);
 	if (mountfd_set_attr(mount, &attr, err) < 0)
 		return op_say(child, err, "Can't bind mount /oldroot%s on "
-			      "/newroot%s: Unable to apply mount flags",
-			      op->source, op->dest);
+			      "/newroot/%s: Unable to apply mount flags",
+			      op->source, op->dest + strspn(op->dest, "/"));
 	return gather_type(source, mount, err);
 }
 
@@ -293,7 +293,7 @@ static int clone_proc(const struct child *child, const struct op *op,
 	if (source->mount < 0 ||
 	    mountfd_set_attr(source->mount, &attr, err) < 0)
 		return op_say(child, err, "Can't bind mount /oldroot/proc on "
-			      "/newroot%s", op->dest);
+			      "/newroot/%s", op->dest + strspn(op->dest, "/"));
 	return 0;
 }
 

@@ -266,6 +266,7 @@ int overlay_mount(struct child *child, const struct op *op,
 		  struct source *source, struct error *err)
 {
 	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	const char *dest = op->dest + strspn(op->dest, "/");
 	auto_close int mount = -EBADF;
 
 	if (op->kind == OP_TMP_OVERLAY &&
@@ -302,16 +303,20 @@ int overlay_mount(struct child *child, const struct op *op,
 			point_is_memory(child, mount);
 		return take_fd(&mount);
 	}
-	if (err->code == ELOOP)
-		return op_say(child, err, "Can't make overlay mount on "
-			      "/newroot%s with options %s: Overlay "
-			      "directories may not overlap", op->dest,
-			      spell_options(child->arena, op));
+	if (err->code == ELOOP) {
+		op_say(child, err, "Can't make overlay mount on /newroot/%s "
+		       "with options %s: Overlay directories may not overlap",
+		       dest, spell_options(child->arena, op));
+		/* The words stand in place of the errno text. */
+		if (child_is_bwrap(child))
+			err->code = 0;
+		return error_result(err);
+	}
 	if (!err->reason[0])
 		explain_upper(op, source, err);
 	if (!err->reason[0] && err->code == EINVAL)
 		explain_lowers(child, op, err);
-	return op_say(child, err, "Can't make overlay mount on /newroot%s "
-		      "with options %s", op->dest,
+	return op_say(child, err, "Can't make overlay mount on /newroot/%s "
+		      "with options %s", dest,
 		      spell_options(child->arena, op));
 }
