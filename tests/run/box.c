@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "box.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "harness/arena.h"
+#include "harness/host.h"
+#include "harness/identity.h"
+#include "harness/scratch.h"
+
+const char *box_quoted(const char *word)
+{
+	struct arena_text text = { 0 };
+
+	arena_add(&text, "\"", 1);
+	for (; *word; word++) {
+		if (*word == '"' || *word == '\\')
+			arena_add(&text, "\\", 1);
+		arena_add(&text, word, 1);
+	}
+	arena_add(&text, "\"", 1);
+	return arena_string(&text);
+}
+
+struct box *box_make_named(const char *name)
+{
+	struct box *box = arena_take(sizeof(*box));
+
+	box->top = scratch_make();
+	box->work = path_in(box->top, name);
+	box->conf = path_in(box->top, "conf");
+	box->profile = path_in(box->conf, "p.ini");
+	box->marker = path_in(box->work, "ran");
+	directory_make(box->work, 0700);
+	directory_make(box->conf, 0755);
+	box_profile(box, "%s", "");
+	box->host = host_read();
+	return box;
+}
+
+struct box *box_make(void)
+{
+	return box_make_named("work");
+}
+
+static const char *format_list(const char *format, va_list list)
+{
+	char *text;
+
+	if (vasprintf(&text, format, list) < 0)
+		abort();
+	format = arena_format("%s", text);
+	free(text);
+	return format;
+}
+
+void box_profile(struct box *box, const char *format, ...)
+{
+	const char *text;
+	va_list list;
+
+	va_start(list, format);
+	text = format_list(format, list);
+	va_end(list);
+	file_write(box->profile,
+		   arena_format("[mask]\n"
+				"tmpfs = /home\n"
+				"tmpfs = /root\n"
+				"tmpfs = /run\n"
+				"tmpfs = /tmp\n"
+				"[workspace]\n"
+				"path = %s\n"
+				"%s", box_quoted(box->work), text));
+}
+
+void box_profile_alone(struct box *box, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	file_write(box->profile, format_list(format, list));
+	va_end(list);
+}
+
+void box_expect_clean(const struct box *box)
+{
+	expect_host_unchanged(box->host);
+}
+
+void box_expect_refused(const struct box *box, const struct outcome *outcome,
+			int status, ...)
+{
+	const char *text;
+	va_list list;
+
+	expect_exit(outcome, status);
+	expect_out(outcome, "");
+	cr_expect(!file_exists(box->marker), "the command ran");
+	cr_expect(!strncmp(outcome->err, "sbx-launch: ", 12),
+		  "not a message of ours: %s", outcome_describe(outcome));
+	va_start(list, status);
+	while ((text = va_arg(list, const char *)))
+		expect_err_has(outcome, text);
+	va_end(list);
+	box_expect_clean(box);
+}
+
+void box_need_root(void)
+{
+	if (identity_self() != IDENTITY_ROOT)
+		skip_test("needs-root", "not root on the host");
+}
+
+void box_need_mounts(void)
+{
+	if (identity_self() == IDENTITY_USER)
+		skip_test("needs-mounts", "cannot mount");
+	host_private_mounts();
+}
+
+const char *box_field(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; text; text = strchr(text, '\n'), text = text ? text + 1 : NULL) {
+		const char *value = text + length;
+
+		if (strncmp(text, name, length) != 0)
+			continue;
+		value += strspn(value, " \t");
+		return arena_format("%.*s", (int)strcspn(value, "\n"), value);
+	}
+	return "(no such line)";
+}
