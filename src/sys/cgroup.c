@@ -252,19 +252,19 @@ void cgroup_init(struct cgroup *cgroup)
  * Find places for the controllers of @wanted: one of version 2 for all, or
  * version 1 for those that have it, and one of version 2 for the others.
  * @sites has the version 1 ones by controller and the other last; the
- * versions are entered in @version.
+ * versions are entered in @version.  Returns the controllers that there is no
+ * place for, with *@ret_why, or 0.
  */
-static int cgroup_find_sites(unsigned wanted, struct cgroup_site *sites,
-			     enum cgroup_version *version,
-			     struct error *err)
+static unsigned cgroup_find_sites(unsigned wanted, struct cgroup_site *sites,
+				  enum cgroup_version *version,
+				  const char **ret_why)
 {
 	struct cgroup_site *v2 = &sites[CGROUP_CONTROLLER_COUNT];
 	struct cgroup_view view;
-	const char *why = "";
 	unsigned left = wanted;
 
 	cgroup_view_read(&view);
-	if (cgroup_find_v2(&view, wanted, v2, &why) < 0) {
+	if (cgroup_find_v2(&view, wanted, v2, ret_why) < 0) {
 		const char *ignored;
 
 		for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
@@ -274,13 +274,8 @@ static int cgroup_find_sites(unsigned wanted, struct cgroup_site *sites,
 			version[i] = CGROUP_V1;
 			left &= ~(1U << i);
 		}
-		if (left && cgroup_find_v2(&view, left, v2, &why) < 0) {
-			error_set(err, ENOTSUP, "no cgroup for the limit on "
-						"%s: %s",
-				  cgroup_names[__builtin_ctz(left)], why);
-			error_remedy(err, "%s", cgroup_remedy);
-			return error_result(err);
-		}
+		if (left && cgroup_find_v2(&view, left, v2, ret_why) < 0)
+			return left;
 	}
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		if (left & 1U << i)
@@ -324,7 +319,8 @@ int cgroup_create(const struct cgroup_limits *limits,
 	struct cgroup_site sites[CGROUP_CONTROLLER_COUNT + 1];
 	struct cgroup cgroup;
 	struct error ignored;
-	unsigned wanted = 0;
+	unsigned wanted = 0, missing;
+	const char *why = "";
 	int result;
 
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
@@ -335,9 +331,15 @@ int cgroup_create(const struct cgroup_limits *limits,
 	cgroup_init(&cgroup);
 	for (size_t i = 0; i < ARRAY_SIZE(sites); i++)
 		sites[i] = (struct cgroup_site){ .fd = -EBADF };
-	result = cgroup_find_sites(wanted, sites, cgroup.version, err);
-	if (!result)
+	missing = cgroup_find_sites(wanted, sites, cgroup.version, &why);
+	if (missing) {
+		result = error_set(err, ENOTSUP,
+				   "no cgroup for the limit on %s: %s",
+				   cgroup_names[__builtin_ctz(missing)], why);
+		error_remedy(err, "%s", cgroup_remedy);
+	} else {
 		result = cgroup_make(&cgroup, sites, err);
+	}
 	if (!result)
 		result = cgroup_set_limits(&cgroup, limits, err);
 	for (size_t i = 0; i < ARRAY_SIZE(sites); i++)
@@ -353,19 +355,18 @@ int cgroup_create(const struct cgroup_limits *limits,
 
 void cgroup_probe(struct cgroup_support *ret_support)
 {
-	struct cgroup_support support = { .why_not = { "" } };
+	struct cgroup_support support;
 
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
 		struct cgroup_site sites[CGROUP_CONTROLLER_COUNT + 1];
-		struct error err;
+		const char *why = "";
 
 		for (size_t k = 0; k < ARRAY_SIZE(sites); k++)
 			sites[k] = (struct cgroup_site){ .fd = -EBADF };
-		if (cgroup_find_sites(1U << i, sites, support.version,
-				      &err) < 0)
-			snprintf(support.why_not[i],
-				 sizeof(support.why_not[i]), "%.191s",
-				 err.text);
+		support.version[i] = CGROUP_NONE;
+		support.why_not[i] =
+			cgroup_find_sites(1U << i, sites, support.version,
+					  &why) ? why : "";
 		for (size_t k = 0; k < ARRAY_SIZE(sites); k++)
 			mem_close_fd(&sites[k].fd);
 	}

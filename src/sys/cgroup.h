@@ -32,8 +32,8 @@ enum cgroup_version {
 /* What could be enforced; pure information, nothing has been made. */
 struct cgroup_support {
 	enum cgroup_version version[CGROUP_CONTROLLER_COUNT];
-	/* One sentence where the version is CGROUP_NONE. */
-	char why_not[CGROUP_CONTROLLER_COUNT][192];
+	/* A clause where the version is CGROUP_NONE, else empty; static. */
+	const char *why_not[CGROUP_CONTROLLER_COUNT];
 };
 
 /*
