@@ -48,6 +48,7 @@ struct box *box_make(void)
 	return box_make_named("work");
 }
 
+__attribute__((format(printf, 1, 0)))
 static const char *format_list(const char *format, va_list list)
 {
 	char *text;
