@@ -309,7 +309,6 @@ void init_run(struct run *run, pid_t payload)
 		.exit_status = 1,
 	};
 	const struct timespec short_run = { .tv_nsec = 200 * 1000 * 1000 };
-	const struct timespec *patience = &short_run;
 	sigset_t blocked, waiting;
 
 	sigfillset(&blocked);
@@ -320,17 +319,14 @@ void init_run(struct run *run, pid_t payload)
 	init_strip(&init);
 	for (;;) {
 		struct pollfd peer = { .fd = init.socket, .events = POLLIN };
+		int count;
 
 		init_reap(&init);
-		switch (ppoll(&peer, 1, patience, &waiting)) {
-		case 0:
-			/* It will be a longer one: stay small. */
-			proc_release_image();
-			patience = NULL;
-			break;
-		case 1:
+		count = ppoll(&peer, 1, &short_run, &waiting);
+		/* It will be a longer run: stay small. */
+		if (count == 0)
+			count = proc_wait_small(&peer, 1, &waiting);
+		if (count > 0)
 			init_read_socket(&init);
-			break;
-		}
 	}
 }

@@ -45,9 +45,8 @@
 #include <unistd.h>
 
 enum {
-	SHORT_RUN_MS = 200, /* a longer one is worth to be small for */
-	SETUP_IDLE_MS = 1000 * SETUP_IDLE_S,
-	PARENT_POLL_MS = 100,
+	/* Also how often to look after what tells of itself in no way. */
+	SHORT_RUN_MS = 200,
 	DRAIN_MS = 500, /* for a reader that does not read */
 };
 
@@ -386,18 +385,21 @@ static bool monitor_asks_for_parent(const struct monitor *monitor)
 	       !monitor->caller_gone && run_dies_with_monitor(run);
 }
 
-/* The set-up has not said a word for a while. */
+/* Nothing has come for a moment; does the set-up at least get on? */
 static void monitor_check_progress(struct monitor *monitor)
 {
 	const struct progress *now = monitor->run->progress;
 	struct progress *last = &monitor->progress;
 
-	if (now->stage == last->stage && now->op == last->op) {
+	if (now->stage != last->stage || now->op != last->op) {
+		monitor->idle_ticks = 0;
+		last->stage = now->stage;
+		last->op = now->op;
+	} else if (++monitor->idle_ticks * SHORT_RUN_MS >=
+		   SETUP_IDLE_S * 1000) {
 		monitor->setup_hung = true;
 		ending_kill(monitor);
 	}
-	last->stage = now->stage;
-	last->op = now->op;
 }
 
 /* poll(2) has waited in vain. */
@@ -411,29 +413,26 @@ static int monitor_on_idle(struct monitor *monitor, struct error *err)
 		return monitor_on_caller(monitor, err);
 	if (monitor_expects_progress(monitor)) {
 		monitor_check_progress(monitor);
-	} else if (!monitor->is_small) {
-		/* It will be a longer run: stay small. */
-		proc_release_image();
-		monitor->is_small = true;
+	} else {
+		monitor->is_long = true;
 	}
 	return 0;
 }
 
-static int monitor_wait_ms(const struct monitor *monitor)
+static int monitor_wait(struct monitor *monitor)
 {
 	int wait_ms = ending_wait_ms(monitor);
 
-	if (wait_ms >= 0)
-		return wait_ms;
-	if (monitor_asks_for_parent(monitor))
-		return PARENT_POLL_MS;
-	if (monitor_expects_progress(monitor))
-		return SETUP_IDLE_MS;
-	return monitor->is_small ? -1 : SHORT_RUN_MS;
+	if (wait_ms < 0 && monitor->is_long &&
+	    !monitor_asks_for_parent(monitor))
+		return proc_wait_small(monitor->watches, WATCH_COUNT, NULL);
+	return poll(monitor->watches, WATCH_COUNT,
+		    wait_ms < 0 ? SHORT_RUN_MS : wait_ms);
 }
 
 static int monitor_handle(struct monitor *monitor, struct error *err)
 {
+	monitor->is_long = false;
 	relay_move(monitor->run->relay, &monitor->watches[WATCH_RELAY]);
 	for (int i = 0; i < WATCH_RELAY; i++) {
 		int r;
@@ -457,8 +456,7 @@ static int monitor_loop(struct monitor *monitor, struct error *err)
 
 		relay_watch(monitor->run->relay,
 			    &monitor->watches[WATCH_RELAY]);
-		count = poll(monitor->watches, WATCH_COUNT,
-			     monitor_wait_ms(monitor));
+		count = monitor_wait(monitor);
 		if (count < 0 && errno != EINTR)
 			return error_set(err, errno, "poll");
 		if (count >= 0)

@@ -39,6 +39,7 @@ struct monitor {
 	enum deadline deadline;
 	uint64_t deadline_at;     /* CLOCK_BOOTTIME, nanoseconds */
 	struct progress progress; /* of the set-up, when last looked at */
+	unsigned idle_ticks;      /* how often it was the same */
 
 	/* what has happened */
 	bool was_told_to_end;  /* time-out or an ending signal was passed on */
@@ -51,7 +52,7 @@ struct monitor {
 	bool has_warning;      /* with @warning */
 	int wait_status;
 	struct rusage usage;
-	bool is_small;         /* has given back what waiting does not need */
+	bool is_long;          /* nothing has come for a while */
 	struct error error;
 	struct error warning;
 };

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,11 +98,11 @@ int proc_wipe_args(const char *name, struct error *err);
  */
 int proc_set_dumpable(bool dumpable, struct error *err);
 /*
- * Give back the pages of the program's own image that can be read again from
- * its file: for a process that will do nothing but wait.  What is needed
- * comes back by page faults.
+ * ppoll(2) without a time limit, for a wait that may be long: the pages of
+ * the program's own image that can be read again from its file are given back
+ * first.  What is needed comes back by page faults.  Returns as ppoll(2).
  */
-void proc_release_image(void);
+int proc_wait_small(struct pollfd *fds, nfds_t count, const sigset_t *mask);
 /* The name in /proc/PID/comm; cut off behind 15 bytes. */
 int proc_set_name(const char *name, struct error *err);
 /* Every signal has its default action, none is blocked. */

@@ -14,11 +14,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -189,28 +187,4 @@ int proc_die_with_parent(pid_t parent, struct error *err)
 	if (parent && getppid() != parent)
 		return error_set(err, ESRCH, "the parent process has ended");
 	return 0;
-}
-
-/* The first object is the program itself; only what it cannot write to. */
-static int release_segments(struct dl_phdr_info *info, size_t size,
-			    void *data)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-		uintptr_t end = (start + segment->p_memsz) & ~(page - 1);
-
-		start = (start + page - 1) & ~(page - 1);
-		if (segment->p_type == PT_LOAD &&
-		    !(segment->p_flags & PF_W) && start < end)
-			madvise((void *)start, end - start, MADV_DONTNEED);
-	}
-	return 1;
-}
-
-void proc_release_image(void)
-{
-	dl_iterate_phdr(release_segments, NULL);
 }
