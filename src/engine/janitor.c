@@ -4,8 +4,8 @@
  * killed on the way.
  *
  * In the ordinary course the monitor does it itself.  For the other one there
- * is the janitor: a process outside, in a session of its own and deaf to all
- * signals that can be blocked, which does nothing but wait.  It is told of a
+ * is the janitor: a process outside, in a process group of its own and deaf to
+ * all signals that can be blocked, which does nothing but wait.  It is told of a
  * thing before that is made (janitor_expect()) and what it became afterwards
  * (janitor_made()), so that there is no moment at which it could be missed.
  *
@@ -328,7 +328,6 @@ static _Noreturn void janitor_run(struct run *run, int socket)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid();
 	count = resources_fds(run, keep);
 	keep[count++] = socket;
 	if (chdir("/") < 0 ||
@@ -362,6 +361,8 @@ static int janitor_start(struct run *run, struct error *err)
 		close(near);
 		janitor_run(run, far);
 	}
+	/* Not for it to do: it may not have run when the group is killed. */
+	setpgid(pid, pid);
 	run->janitor_socket = take_fd(&near);
 	return 0;
 }

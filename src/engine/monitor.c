@@ -27,7 +27,6 @@
 #include "engine/child.h"
 #include "engine/monitor.h"
 #include "engine/report.h"
-#include "engine/stages.h"
 #include "engine/results.h"
 
 #include "sys/proc.h"
@@ -66,16 +65,6 @@ static const struct forward {
 	{ SIGWINCH, false, false },
 };
 
-/*
- * The payload has started, or is about to.  The message is only sent when
- * somebody wants to know more than that.
- */
-static bool monitor_is_set_up(const struct monitor *monitor)
-{
-	return monitor->started ||
-	       monitor->run->progress->stage >= STAGE_EXEC;
-}
-
 /* ---- what the watches bring ------------------------------------------------ */
 
 static void monitor_on_message(struct monitor *monitor,
@@ -94,7 +83,6 @@ static void monitor_on_message(struct monitor *monitor,
 				message->index;
 		break;
 	case MESSAGE_PAYLOAD:
-		monitor->started = true;
 		run->payload = sender;
 		monitor->has_warning |=
 			report_started(run, &monitor->warning) < 0;
@@ -216,7 +204,7 @@ static int monitor_on_timer(struct monitor *monitor, struct error *err)
 	(void)err;
 	mem_close_fd(&monitor->watches[WATCH_TIMER].fd);
 	monitor->timed_out = true;
-	if (monitor_is_set_up(monitor)) {
+	if (verdict_payload_ran(monitor)) {
 		ending_signal(monitor, SIGTERM, false);
 		ending_start_grace(monitor);
 	} else if (!ending_is_killing(monitor)) {
@@ -373,7 +361,7 @@ static int monitor_start(struct monitor *monitor, struct error *err)
 /* Nobody but the child itself holds up the set-up. */
 static bool monitor_expects_progress(const struct monitor *monitor)
 {
-	return !monitor_is_set_up(monitor) && monitor->is_released && !ending_is_killing(monitor) &&
+	return !verdict_payload_ran(monitor) && monitor->is_released && !ending_is_killing(monitor) &&
 	       monitor->run->plan->bwrap.block_fd < 0;
 }
 
@@ -517,7 +505,7 @@ static int monitor_results(struct monitor *monitor,
 	struct error lost = { 0 };
 
 	if (results_finish(monitor->run, !outcome->status &&
-			   monitor->started && !monitor->timed_out,
+			   verdict_payload_ran(monitor) && !monitor->timed_out,
 			   &lost) >= 0)
 		return 0;
 	error_reason(&lost, "results");

@@ -45,7 +45,6 @@ struct monitor {
 	bool was_told_to_end;  /* time-out or an ending signal was passed on */
 	bool timed_out, caller_gone, setup_hung, unkillable;
 	int end_signal;        /* the first that asked for the end */
-	bool started;          /* MESSAGE_PAYLOAD has come */
 	bool failed;           /* @error has come */
 	bool payload_ended;    /* with @wait_status */
 	bool child_ended;
@@ -84,6 +83,8 @@ void ending_abandon(struct monitor *monitor);
 
 /* ---- verdict.c ------------------------------------------------------------ */
 
+/* It runs or ran, or is on its last steps to the exec. */
+bool verdict_payload_ran(const struct monitor *monitor);
 /* What the caller is told: 0 with *@ret_outcome, or negative with @err. */
 int verdict_find(const struct monitor *monitor,
 		 struct engine_outcome *ret_outcome, struct error *err);

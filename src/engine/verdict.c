@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static bool verdict_has_run(const struct monitor *monitor)
+bool verdict_payload_ran(const struct monitor *monitor)
 {
 	return monitor->payload_ended ||
 	       monitor->run->progress->stage >= STAGE_EXEC;
@@ -77,7 +77,7 @@ int verdict_find(const struct monitor *monitor,
 		status = 128 + SIGKILL;
 	else if (monitor->end_signal && !monitor->is_profile)
 		status = 128 + monitor->end_signal;
-	else if (verdict_has_run(monitor))
+	else if (verdict_payload_ran(monitor))
 		status = verdict_status_of(monitor->wait_status);
 	else if (monitor->end_signal)
 		status = 128 + monitor->end_signal;
@@ -96,7 +96,7 @@ void verdict_report(struct monitor *monitor, const struct error *cause,
 		.error = cause,
 		.status = cause ? report_exit_status(monitor->run, cause) :
 				  status,
-		.ran = verdict_has_run(monitor),
+		.ran = verdict_payload_ran(monitor),
 		.wait_status = monitor->wait_status,
 		.usage = monitor->usage,
 		.timed_out = monitor->timed_out,
