@@ -79,9 +79,8 @@ static int map_bind(struct run *run, struct idmaps *maps, const struct op *op,
 	int mount = gather_clone(run->plan, op, err);
 
 	if (mount == -ENOENT && op->flags & OP_OPTIONAL) {
+		/* The child tells the monitor of it. */
 		source->skipped = true;
-		*arena_push(run->arena, &run->skipped) =
-			(size_t)(op - run->plan->ops.at);
 		return 0;
 	}
 	if (mount < 0)
