@@ -188,6 +188,8 @@ static char type_letter(mode_t mode)
 	return '?';
 }
 
+enum { UNIX98_PTY_MAJOR = 136 }; /* pts(4) */
+
 static void print_stat(const char *path, const char *name)
 {
 	char target[4096];
@@ -203,7 +205,10 @@ static void print_stat(const char *path, const char *name)
 	if (S_ISREG(st.st_mode))
 		printf(" size=%lld links=%lu", (long long)st.st_size,
 		       (unsigned long)st.st_nlink);
-	if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
+	/* Which terminal it is depends on what else runs on the machine. */
+	if (S_ISCHR(st.st_mode) && major(st.st_rdev) == UNIX98_PTY_MAJOR)
+		printf(" dev=terminal");
+	else if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
 		printf(" dev=%u:%u", major(st.st_rdev), minor(st.st_rdev));
 	if (S_ISLNK(st.st_mode)) {
 		length = readlink(path, target, sizeof(target) - 1);
