@@ -68,12 +68,26 @@ static int finish_plan(struct front *front, struct error *err)
 	return r;
 }
 
-static void start_plan(struct front *front)
+/*
+ * A profile's rules hold with a profile, and for --check alone: what is asked
+ * then is whether a sandbox as a profile describes it can be had here.
+ */
+static enum plan_rules rules_for(const struct front *front,
+				 const struct option_words *words,
+				 size_t command)
+{
+	bool is_bare_check = front->native.check != CHECK_NO &&
+		!front->parse.skipped && command == words->count;
+
+	return front->native.profile || is_bare_check ? PLAN_RULES_PROFILE
+						      : PLAN_RULES_BWRAP;
+}
+
+static void start_plan(struct front *front, enum plan_rules rules)
 {
 	struct parse *parse = &front->parse;
 
-	parse->plan = plan_new(parse->arena, front->native.profile
-			       ? PLAN_RULES_PROFILE : PLAN_RULES_BWRAP);
+	parse->plan = plan_new(parse->arena, rules);
 	parse->plan->caller_uid = getuid();
 	parse->plan->caller_gid = getgid();
 }
@@ -128,7 +142,7 @@ int front_read(struct front *front, struct arena *arena, int argc,
 		command = r < 0 ? words.count : words.next;
 		words.next = 0;
 	}
-	start_plan(front);
+	start_plan(front, rules_for(front, &words, command));
 	if (r >= 0 && !is_bwrap)
 		r = read_profile(front, err);
 	if (r < 0)

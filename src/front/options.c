@@ -154,8 +154,10 @@ static int parse_one(struct parse *parse, struct error *err)
 		values = words->at + words->next;
 		words->next += option->values;
 	}
-	if (!(option->flags & parse->handles))
+	if (!(option->flags & parse->handles)) {
+		parse->skipped++;
 		return 0;
+	}
 	return call_handler(parse, option, values, origin, err);
 }
 

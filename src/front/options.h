@@ -108,6 +108,7 @@ struct parse {
 	size_t tables_count;
 	struct option_words *words; /* the source being read */
 	const struct option *last;  /* the row that was met last, or NULL */
+	size_t skipped;          /* options whose handlers did not run */
 	enum parse_action action;
 	LIST_OF(struct parse_warning) warnings;
 	struct native_options *native; /* front/native_args.c */

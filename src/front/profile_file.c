@@ -101,12 +101,40 @@ static int distrust(const struct opening *opening, const char *what,
 	return error_result(err);
 }
 
-static bool is_trusted_owner(const struct opening *opening, uid_t owner)
+/*
+ * Is @uid what the kernel shows for owners that the user namespace does not
+ * map?  Where it is mapped it is a user like any other.
+ */
+static bool is_overflow_id(uid_t uid)
 {
 	enum { OVERFLOW_UID = 65534 };
+	char line[128];
+	bool is_mapped = false;
+	FILE *map;
 
+	if (uid != OVERFLOW_UID)
+		return false;
+	map = fopen("/proc/self/uid_map", "re");
+	if (!map)
+		return false;
+	/* "first id inside, first id outside, how many" (user_namespaces(7)) */
+	while (fgets(line, sizeof(line), map)) {
+		char *at = line;
+		unsigned long first = strtoul(at, &at, 10);
+		unsigned long count;
+
+		strtoul(at, &at, 10);
+		count = strtoul(at, &at, 10);
+		is_mapped |= uid >= first && uid - first < count;
+	}
+	fclose(map);
+	return !is_mapped;
+}
+
+static bool is_trusted_owner(const struct opening *opening, uid_t owner)
+{
 	return !owner || owner == getuid() ||
-	       (opening->is_installed && owner == OVERFLOW_UID);
+	       (opening->is_installed && is_overflow_id(owner));
 }
 
 static const char *quoted(const struct opening *opening, const char *what,

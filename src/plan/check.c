@@ -275,6 +275,33 @@ static int profiles_are_out_of_reach(const struct plan *plan,
 	return 0;
 }
 
+/* A payload that can write the books can falsify them. */
+static int books_are_out_of_reach(const struct plan *plan, struct error *err)
+{
+	const struct plan_report *report = &plan->report;
+	const char *path;
+
+	if (!report->audit_file)
+		return 0;
+	path = path_normalise(plan->arena, report->audit_file);
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *op = &plan->ops.at[i];
+		const char *written = op->kind == OP_OVERLAY ? op->upper
+			: op->kind == OP_BIND && !(op->flags & OP_READ_ONLY)
+			? op->source : NULL;
+
+		if (!written ||
+		    !path_is_below(path, path_normalise(plan->arena, written)))
+			continue;
+		return refuse(plan, &report->audit_origin,
+			      arena_printf(plan->arena, "audit-file '%s' lies "
+					   "below '%s', which the sandbox can "
+					   "write", report->audit_file,
+					   written), NULL, err);
+	}
+	return 0;
+}
+
 static const rule_fn profile_rules[] = {
 	workspace_has_path,
 	overlay_is_complete,
@@ -286,6 +313,7 @@ static const rule_fn profile_rules[] = {
 	hostname_is_ours,
 	host_root_is_explicit,
 	profiles_are_out_of_reach,
+	books_are_out_of_reach,
 };
 
 int plan_check(const struct plan *plan, struct error *err)

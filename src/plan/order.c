@@ -116,6 +116,67 @@ static void add_protects(struct plan *plan)
 	}
 }
 
+/* ---- records ------------------------------------------------------------------------ */
+
+/* Where @path of the host would be seen through the bind @op, or NULL. */
+static const char *seen_through(const struct plan *plan, const struct op *op,
+				const char *path)
+{
+	const char *source;
+
+	if (op->kind != OP_BIND)
+		return NULL;
+	source = path_normalise(plan->arena, op->source);
+	if (!path_is_below(path, source))
+		return NULL;
+	path += source[1] ? strlen(source) : 0;
+	path += *path == '/';
+	return *path ? path_join(plan->arena, op->dest, path) : op->dest;
+}
+
+/* Is there a mask between what @op shows and @place? */
+static bool is_masked(const struct plan *plan, const struct op *op,
+		      const char *place)
+{
+	size_t depth = path_depth(op->dest);
+
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *mask = &plan->ops.at[i];
+
+		if (mask->role == ROLE_MASK && op->phase != PHASE_MOUNTS &&
+		    path_depth(mask->dest) >= depth &&
+		    path_is_below(place, mask->dest))
+			return true;
+	}
+	return false;
+}
+
+/* The audit file tells of other runs: it is seen in none. */
+static void hide_audit_file(struct plan *plan)
+{
+	const struct plan_report *report = &plan->report;
+	size_t count = plan->ops.count;
+	const char *path;
+
+	if (!report->audit_file)
+		return;
+	path = path_normalise(plan->arena, report->audit_file);
+	for (size_t i = 0; i < count; i++) {
+		enum op_phase phase = plan->ops.at[i].phase;
+		const char *place = seen_through(plan, &plan->ops.at[i], path);
+		struct op *op;
+
+		if (!place || is_masked(plan, &plan->ops.at[i], place))
+			continue;
+		op = plan_add_op(plan, OP_HIDE, phase == PHASE_MOUNTS
+				 ? PHASE_MOUNTS : PHASE_VIEW,
+				 report->audit_origin);
+		op->dest = place;
+		op->role = ROLE_MASK;
+		op->flags = OP_OPTIONAL;
+	}
+}
+
 /* ---- sorting ---------------------------------------------------------------------- */
 
 struct sortable {
@@ -291,6 +352,7 @@ int plan_order(struct plan *plan, struct error *err)
 		add_workspace(plan);
 		add_protects(plan);
 	}
+	hide_audit_file(plan);
 	sort(plan);
 	r = drop_doubles(plan, err);
 	if (r < 0)

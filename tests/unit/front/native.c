@@ -184,6 +184,18 @@ Test(native, formats)
 	expect_error(RUN("--check=ini"), "--check has no format 'ini'");
 }
 
+Test(native, a_check_of_nothing_is_one_of_a_profiles_walls)
+{
+	expect_ok(RUN("--check"));
+	cr_expect_eq(front.parse.action, PARSE_RUN);
+	cr_expect_eq(plan->rules, PLAN_RULES_PROFILE);
+	cr_expect_eq(plan->ns[NS_NET].want, NS_WANT_NEW);
+	expect_ok(RUN("--check=json", "--ro-bind", "/", "/"));
+	cr_expect_eq(plan->rules, PLAN_RULES_BWRAP);
+	expect_ok(RUN("--check", "true"));
+	cr_expect_eq(plan->rules, PLAN_RULES_BWRAP);
+}
+
 Test(native, logging)
 {
 	expect_ok(RUN("--ro-bind", "/", "/", "true"));

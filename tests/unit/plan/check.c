@@ -243,3 +243,22 @@ Test(check, bubblewrap_has_rules_of_its_own)
 	add(OP_BIND, PHASE_MOUNTS, "/", 3);
 	expect_pass();
 }
+
+Test(check, an_audit_file_that_the_payload_can_write)
+{
+	struct op *op = add(OP_BIND, PHASE_VIEW, "/in", 1);
+
+	op->source = "/w/";
+	plan->report.audit_file = "/w/a/../log";
+	plan->report.audit_origin = line(17);
+	expect_refusal("p.ini:17: audit-file '/w/a/../log' lies below '/w/', "
+		       "which the sandbox can write");
+	op->flags = OP_READ_ONLY;
+	expect_pass();
+	op = add(OP_OVERLAY, PHASE_VIEW, "/o", 2);
+	op->upper = "/w";
+	expect_refusal("p.ini:17: audit-file '/w/a/../log' lies below '/w', "
+		       "which the sandbox can write");
+	plan->report.audit_file = "/wx/log";
+	expect_pass();
+}

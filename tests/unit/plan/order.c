@@ -381,3 +381,33 @@ Test(order, any_order_of_writing_gives_the_same_view)
 				 "/home");
 	}
 }
+
+/* ---- the audit file --------------------------------------------------------------- */
+
+Test(order, the_audit_file_is_hidden_wherever_it_would_be_seen)
+{
+	plan->report.audit_file = "/var//log/audit";
+	plan->report.audit_origin = line(7);
+	add(OP_BIND, ROLE_LAYER, "/logs", 1)->source = "/var/log";
+	add(OP_BIND, ROLE_LAYER, "/other", 2)->source = "/var/lo";
+	add(OP_BIND, ROLE_PLAIN, "/m", 3)->source = "/";
+	expect_order("bind /, proc /proc, dev /dev, bind /logs, bind /other, "
+		     "hide /logs/audit, hide /var/log/audit, bind /m, "
+		     "hide /m/var/log/audit");
+	cr_expect_eq(plan->ops.at[5].flags, OP_OPTIONAL);
+	cr_expect_eq(plan->ops.at[5].origin.number, 7);
+}
+
+Test(order, what_a_mask_hides_is_not_hidden_twice)
+{
+	plan->report.audit_file = "/var/log/audit";
+	add(OP_TMPFS, ROLE_MASK, "/var", 1);
+	expect_order("bind /, proc /proc, dev /dev, tmpfs /var");
+}
+
+Test(order, an_empty_root_does_not_show_it)
+{
+	plan->report.audit_file = "/var/log/audit";
+	plan->root.is_none = true;
+	expect_order("tmpfs /, proc /proc, dev /dev");
+}
