@@ -178,6 +178,17 @@ Test(profile_trust, files_of_root_and_of_somebody_else)
 		       "'l.ini' belongs to user 4242, not to you or root");
 }
 
+Test(profile_trust, a_file_that_cannot_be_read)
+{
+	put("p.ini", "");
+	cr_assert_eq(chmod("p.ini", 0), 0);
+	/* Root reads anything. */
+	if (getuid())
+		expect_refusal("p.ini", EACCES, "profile 'p.ini'");
+	else
+		expect_read("p.ini");
+}
+
 Test(profile_trust, a_huge_file)
 {
 	put("p.ini", "");
