@@ -32,18 +32,20 @@ static int idmap_for(struct run *run, struct idmaps *maps, int mount,
 		     struct error *err)
 {
 	struct idmap *map;
-	struct stat owner;
+	struct statx owner;
 
-	if (fstatat(mount, "", &owner, AT_EMPTY_PATH) < 0)
-		return error_set(err, errno, "stat of the source");
+	/* A server that does not answer is not asked again. */
+	if (statx(mount, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		  STATX_UID | STATX_GID, &owner) < 0)
+		return error_set(err, errno, "statx of the source");
 	for (size_t i = 0; i < maps->count; i++)
-		if (maps->at[i].uid == owner.st_uid &&
-		    maps->at[i].gid == owner.st_gid)
+		if (maps->at[i].uid == owner.stx_uid &&
+		    maps->at[i].gid == owner.stx_gid)
 			return maps->at[i].userns;
 	map = arena_push(run->arena, maps);
-	map->uid = owner.st_uid;
-	map->gid = owner.st_gid;
-	map->userns = userns_create_idmap(owner.st_uid, owner.st_gid,
+	map->uid = owner.stx_uid;
+	map->gid = owner.stx_gid;
+	map->userns = userns_create_idmap(owner.stx_uid, owner.stx_gid,
 					  run->ids.host_uid,
 					  run->ids.host_gid, err);
 	return map->userns;

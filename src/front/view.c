@@ -8,8 +8,11 @@
 
 #include "base/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 enum { LINKS_MOST = 40 };
 
@@ -89,6 +92,25 @@ static enum step_kind made_or(struct walk *walk, const char *path,
 	return STEP_ON;
 }
 
+/*
+ * stat(2) for what is known already: a server that does not answer, of a
+ * network or a FUSE file system, is not asked.
+ */
+static int look_at_file(const char *path, int flags, struct stat *ret_info)
+{
+	struct statx info;
+
+	if (statx(AT_FDCWD, path, flags | AT_NO_AUTOMOUNT |
+		  AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &info) < 0)
+		return -errno;
+	*ret_info = (struct stat){
+		.st_mode = info.stx_mode,
+		.st_dev = makedev(info.stx_dev_major, info.stx_dev_minor),
+		.st_ino = info.stx_ino,
+	};
+	return 0;
+}
+
 /* Ask the host for @path as it is seen through @top, which is on @place. */
 static int look_below(struct walk *walk, const char *top, const char *place,
 		      const char *path)
@@ -97,11 +119,11 @@ static int look_below(struct walk *walk, const char *top, const char *place,
 	const char *host = *rest && rest[1]
 		? path_join(walk->plan->arena, top,
 			    rest + (*rest == '/')) : top;
+	int r = look_at_file(host, AT_SYMLINK_NOFOLLOW, &walk->view.info);
 
-	if (lstat(host, &walk->view.info) < 0)
-		return -errno;
-	walk->view.host = host;
-	return 0;
+	if (r >= 0)
+		walk->view.host = host;
+	return r;
 }
 
 static int look_in_layers(struct walk *walk, const struct op *op,
@@ -134,9 +156,10 @@ static enum step_kind look_at_host(struct walk *walk, const struct op *op,
 	if (!S_ISLNK(walk->view.info.st_mode))
 		return STEP_ON;
 	/* What a source itself links to is what is mounted. */
-	if (!strcmp(path, op_place(op)))
-		return stat(walk->view.host, &walk->view.info) < 0
-			? end(walk, VIEW_LOST, errno) : STEP_ON;
+	if (!strcmp(path, op_place(op))) {
+		r = look_at_file(walk->view.host, 0, &walk->view.info);
+		return r < 0 ? end(walk, VIEW_LOST, -r) : STEP_ON;
+	}
 	length = readlink(walk->view.host, walk->target,
 			  sizeof(walk->target) - 1);
 	if (length < 0)
