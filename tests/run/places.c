@@ -231,6 +231,24 @@ Test(layers, files_and_odd_names)
 	box_expect_clean(box);
 }
 
+Test(layers, as_many_as_there_are)
+{
+	enum { LAYERS = 2000 };
+	struct box *box = box_make();
+	struct arena_text text = { 0 };
+
+	make_layer(box, "one");
+	for (int i = 0; i < LAYERS; i++)
+		arena_add_format(&text, "layer = %s/one /home/d%d/l%d\n",
+				 box->top, i % 7, i);
+	box_profile_alone(box, "[mask]\ntmpfs = /home\n[layers]\n%s",
+			  arena_string(&text));
+	expect_out(BOX_SH(box, "ls /home/d*/l*/one | wc -l; "
+			  "echo x >/home/d3/l3/new || echo no"),
+		   "2000\nno\n");
+	box_expect_clean(box);
+}
+
 /* What a link names on the host is what is bound, under the link's name. */
 Test(layers, a_source_that_is_a_link)
 {
@@ -257,9 +275,10 @@ Test(points, missing_ones_are_made_without_touching_the_host)
 			  "layer = %s /here/new/er\n"
 			  "layer = %s /etc/alternatives/more/yet\n"
 			  "layer = %s /usr/share/sbx-test/x\n"
+			  "layer = %s/one /here-file\n"
 			  "[workspace]\npath = %s /a/b/c\n", one, two, two,
-			  two, box->work);
-	expect_out(BOX_SH(box, "cat /here/one /here/new/er/two "
+			  two, one, box->work);
+	expect_out(BOX_SH(box, "cat /here-file /here/one /here/new/er/two "
 			  "/etc/alternatives/more/yet/two "
 			  "/usr/share/sbx-test/x/two; pwd; true >made; "
 			  "test -e /etc/alternatives/awk && echo beside; "
@@ -268,10 +287,10 @@ Test(points, missing_ones_are_made_without_touching_the_host)
 			  "for d in / /a /a/b /here /here/new /etc "
 			  "/etc/alternatives /etc/alternatives/more "
 			  "/usr/share; do true >$d/x && echo wrote; done"),
-		   "of one\nof two\nof two\nof two\n/a/b/c\nbeside\nbeside\n"
+		   "of one\nof one\nof two\nof two\nof two\n/a/b/c\nbeside\nbeside\n"
 		   "ELF\n");
 	cr_expect(file_exists(path_in(box->work, "made")));
-	cr_expect(!file_exists("/here") && !file_exists("/a") &&
+	cr_expect(!file_exists("/here") && !file_exists("/here-file") && !file_exists("/a") &&
 		  !file_exists("/usr/share/sbx-test"));
 	expect_tree_unchanged(etc, "/etc/alternatives", TREE_TOUCHED);
 	expect_tree_unchanged(before, one, TREE_TOUCHED);
