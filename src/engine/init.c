@@ -308,7 +308,7 @@ void init_run(struct run *run, pid_t payload)
 		.socket = run->child_socket,
 		.exit_status = 1,
 	};
-	const struct timespec short_run = { .tv_nsec = 200 * 1000 * 1000 };
+	const struct timespec short_run = { .tv_nsec = 200000000 };
 	sigset_t blocked, waiting;
 
 	sigfillset(&blocked);

@@ -92,7 +92,8 @@ static int remove_content(int directory, int depth)
 		return r;
 	}
 	while (r == 0 && (entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
 			r = remove_work(dirfd(stream), entry->d_name, depth);
 	closedir(stream);
 	return r;
@@ -124,8 +125,8 @@ static int leftover_look(const struct leftover *leftover, mode_t *ret_type,
 /* Is it what was made, and something that may be removed? */
 static bool is_ours(const struct leftover *leftover)
 {
-	mode_t type;
-	struct leftover now;
+	mode_t type = 0;
+	struct leftover now = { 0 };
 
 	if (leftover->is_void || leftover_look(leftover, &type, &now) < 0 ||
 	    type != (mode_t)(leftover->is_directory ? S_IFDIR : S_IFREG))
@@ -145,15 +146,17 @@ static bool is_ours(const struct leftover *leftover)
  */
 static bool is_alone(const struct leftover *leftover)
 {
-	auto_close int fd = -EBADF;
+	auto_close int opened = -EBADF;
 	int lock = leftover->lock_fd;
 
 	if (!leftover->is_shared)
 		return true;
-	if (lock < 0)
-		lock = fd = openat(leftover->parent_fd, leftover->name,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-				   O_NOCTTY | O_CLOEXEC);
+	if (lock < 0) {
+		opened = openat(leftover->parent_fd, leftover->name,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+				O_NOCTTY | O_CLOEXEC);
+		lock = opened;
+	}
 	/* Where there are no locks there is nothing to share. */
 	return lock >= 0 && (!flock(lock, LOCK_EX | LOCK_NB) ||
 			     errno != EWOULDBLOCK);
@@ -422,13 +425,11 @@ int janitor_made(struct run *run, int lock, struct error *err)
 {
 	struct leftover *last = &run->leftovers.at[run->leftovers.count - 1];
 	struct note note = { .kind = NOTE_MADE };
-	struct leftover now;
+	struct leftover now = { 0 };
 	mode_t type;
-	int r;
+	int r = leftover_look(last, &type, &now);
 
 	last->lock_fd = lock < 0 ? -EBADF : lock;
-	r = leftover_look(last, &type, &now);
-
 	if (r < 0)
 		return error_set(err, -r, "stat '%s'", last->name);
 	note.dev = last->dev = now.dev;

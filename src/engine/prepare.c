@@ -124,8 +124,10 @@ void engine_begin(struct engine_start *ret_start)
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
 			continue;
+		/* NOLINTBEGIN(android-cloexec-*): the payload inherits it */
 		if (open("/dev/null", O_RDWR) < 0)
 			memfd_create("null", 0);
+		/* NOLINTEND(android-cloexec-*) */
 		ret_start->closed_stdio |= 1U << fd;
 	}
 }

@@ -75,12 +75,11 @@ int verdict_find(const struct monitor *monitor,
 		status = ERROR_STATUS_TIMEOUT;
 	else if (monitor->caller_gone)
 		status = 128 + SIGKILL;
-	else if (monitor->end_signal && !monitor->is_profile)
+	else if (monitor->end_signal && (!monitor->is_profile ||
+					 !verdict_payload_ran(monitor)))
 		status = 128 + monitor->end_signal;
 	else if (verdict_payload_ran(monitor))
 		status = verdict_status_of(monitor->wait_status);
-	else if (monitor->end_signal)
-		status = 128 + monitor->end_signal;
 	else
 		return verdict_fail_setup(monitor, err);
 	ret_outcome->status = status;
