@@ -22,27 +22,35 @@
 /* The members of a run; the janitor is there only when it has work. */
 enum member { MONITOR, FIRST, PAYLOAD, JANITOR };
 
-/* How many pid namespaces below the test's @pid is. */
+/* A line of @pid's status behind the name; "" when it is gone meanwhile. */
+static const char *status_line(pid_t pid, const char *name)
+{
+	FILE *file = fopen(arena_format("/proc/%d/status", pid), "re");
+	char line[256];
+	const char *found = "";
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)))
+			found = arena_format("%s", line + strlen(name));
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* How many pid namespaces below the test's @pid is; -1: it is gone. */
 static int depth_of(pid_t pid)
 {
-	const char *path = arena_format("/proc/%d/status", pid);
-	const char *ids;
-	int depth = 0;
+	const char *ids = status_line(pid, "NSpid:");
+	int depth = -1;
 
-	if (!file_exists(path))
-		return -1;
-	ids = box_field(file_read(path, NULL), "NSpid:");
-	for (; *ids && *ids != '\n'; ids++)
+	for (; *ids; ids++)
 		depth += *ids == '\t';
 	return depth;
 }
 
 static pid_t parent_of(pid_t pid)
 {
-	const char *path = arena_format("/proc/%d/status", pid);
-
-	return file_exists(path) ?
-		atoi(box_field(file_read(path, NULL), "PPid:")) : 0;
+	return atoi(status_line(pid, "PPid:"));
 }
 
 /* 0: not there at the moment. */
