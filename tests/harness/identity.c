@@ -87,6 +87,18 @@ const char *sbx_helper(const char *name)
 	return arena_format("%s/%s", environment_path("SBX_HELPER_DIR"), name);
 }
 
+bool sbx_sanitized(void)
+{
+#ifdef __SANITIZE_ADDRESS__ /* both are built with the same options */
+	return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+	return true;
+#endif
+#endif
+	return false;
+}
+
 /*
  * A line of tests/expected-skips is "REASON IDENTITY...", where "any" stands
  * for every identity; a '#' starts a comment.

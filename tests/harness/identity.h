@@ -5,6 +5,7 @@
 #ifndef HARNESS_IDENTITY_H
 #define HARNESS_IDENTITY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum identity {
@@ -30,6 +31,12 @@ uid_t identity_user(void);
 const char *sbx_launch(void);
 const char *sbx_source(const char *path);
 const char *sbx_helper(const char *name);
+
+/*
+ * Whether what is under test was built with AddressSanitizer, which wants
+ * terabytes of addresses and cannot live under a limit on them.
+ */
+bool sbx_sanitized(void);
 
 /* End the test as failed. */
 _Noreturn void harness_fail(const char *format, ...)

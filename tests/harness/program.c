@@ -69,7 +69,7 @@ struct fault {
 };
 
 struct process {
-	const struct program *program;
+	struct program program; /* the caller's own may be gone by now */
 	pid_t pid;
 	int pidfd;
 	int input;         /* what is written becomes its stdin, or -1 */
@@ -235,7 +235,7 @@ static void pipe_or_fail(int *ret_read, int *ret_write)
 /* Fills theirs[] with what becomes 0, 1 and 2, to be closed after the fork. */
 static void open_stdio(struct process *process, int theirs[3])
 {
-	const struct program *program = process->program;
+	const struct program *program = &process->program;
 
 	if (program->pty) {
 		char name[64];
@@ -327,7 +327,7 @@ static void build_start(struct start *start, const struct program *program)
 /* Wait for the exec; a fault before it ends the test. */
 static void check_start(const struct process *process, int fault_fd)
 {
-	const struct program *program = process->program;
+	const struct program *program = &process->program;
 	struct fault fault = { 0 };
 	ssize_t n;
 
@@ -350,7 +350,7 @@ struct process *process_start(const struct program *program)
 	struct start *start = arena_take(sizeof(*start));
 	int theirs[3] = { -1, -1, -1 }, fault_fd;
 
-	process->program = program;
+	process->program = *program;
 	process->input = process->stream[0] = process->stream[1] = -1;
 	build_start(start, program);
 	open_stdio(process, theirs);
@@ -390,9 +390,13 @@ struct process *process_start(const struct program *program)
 	if (process->pidfd < 0)
 		harness_fail("program: pidfd_open: %s", strerror(errno));
 	if (program->input) {
-		process->pending = program->input;
-		process->pending_length = program->input_length ?
+		size_t length = program->input_length ?
 			program->input_length : strlen(program->input);
+		char *copy = arena_take(length);
+
+		memcpy(copy, program->input, length);
+		process->pending = copy;
+		process->pending_length = length;
 	}
 	host_own_process(process->pid);
 	return process;
@@ -426,8 +430,8 @@ static void feed_input(struct process *process)
 		process->pending_length = 0;
 		process_close_input(process);
 	}
-	if (!process->pending_length && !process->program->input_open &&
-	    !process->program->pty)
+	if (!process->pending_length && !process->program.input_open &&
+	    !process->program.pty)
 		process_close_input(process);
 }
 
@@ -493,7 +497,7 @@ void process_write(struct process *process, const void *data, size_t length)
 	process->pending = data;
 	process->pending_length = length;
 	while (process->pending_length && process->input >= 0) {
-		if (since_ms(&process->started) > time_limit(process->program))
+		if (since_ms(&process->started) > time_limit(&process->program))
 			harness_fail("program: it does not read its stdin");
 		process_poll(process, 50);
 	}
@@ -510,10 +514,10 @@ static bool await_stream(struct process *process, int i, const char *text)
 		unsigned int now = since_ms(&process->started);
 
 		if (process->stream[i] < 0 ||
-		    now >= time_limit(process->program))
+		    now >= time_limit(&process->program))
 			return false;
 		process_poll(process,
-			     (int)(time_limit(process->program) - now));
+			     (int)(time_limit(&process->program) - now));
 	}
 	return true;
 }
@@ -555,7 +559,7 @@ const struct outcome *process_finish(struct process *process)
 
 	if (!process->pending_length)
 		process_close_input(process);
-	poll_until(process, time_limit(process->program));
+	poll_until(process, time_limit(&process->program));
 	if (!is_done(process)) {
 		outcome->timed_out = !process->ended;
 		outcome->held_open = process->ended;

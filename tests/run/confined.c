@@ -53,6 +53,9 @@ Test(limits, each_is_there_hard_and_soft)
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		const struct outcome *o;
 
+		if (!strcmp(limits[i].key, "address-space") &&
+		    sbx_sanitized())
+			continue;
 		box_profile(box, "[limits]\n%s = %s\n", limits[i].key,
 			    limits[i].value);
 		o = BOX_RUN(box, "cat", "/proc/self/limits");
@@ -126,6 +129,8 @@ Test(limits, address_space)
 	struct box *box = box_make();
 	const struct outcome *o;
 
+	if (sbx_sanitized())
+		skip_test("sanitizer", "needs more addresses than that");
 	box_profile(box, "[limits]\naddress-space = 512m\n");
 	o = BOX_PYTHON(box, "bytearray(1 << 30)");
 	expect_exit(o, 1);

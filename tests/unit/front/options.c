@@ -85,8 +85,10 @@ static const struct option rows[] = {
 };
 static struct option_table table = { rows, ARRAY_SIZE(rows), NULL };
 
+/* Also from within a test, for a fresh start. */
 static void setup(void)
 {
+	arena_free(arena);
 	arena = arena_new();
 	seen = (struct text_buf){ .arena = arena };
 	text_add(&seen, "");
