@@ -358,11 +358,17 @@ static int monitor_start(struct monitor *monitor, struct error *err)
 	return 0;
 }
 
-/* Nobody but the child itself holds up the set-up. */
+/* Nobody but the child itself and the kernel holds up the set-up. */
 static bool monitor_expects_progress(const struct monitor *monitor)
 {
-	return !verdict_payload_ran(monitor) && monitor->is_released && !ending_is_killing(monitor) &&
-	       monitor->run->plan->bwrap.block_fd < 0;
+	const struct plan *plan = monitor->run->plan;
+	size_t op = monitor->run->progress->op;
+
+	/* The caller may take its time to write what is read. */
+	if (op < plan->ops.count && plan->ops.at[op].fd >= 0)
+		return false;
+	return !verdict_payload_ran(monitor) && monitor->is_released &&
+	       !ending_is_killing(monitor) && plan->bwrap.block_fd < 0;
 }
 
 static bool monitor_asks_for_parent(const struct monitor *monitor)

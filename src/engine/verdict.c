@@ -34,7 +34,7 @@ static int verdict_fail_setup(const struct monitor *monitor,
 	size_t op = run->progress->op;
 
 	if (monitor->setup_hung) {
-		error_set(err, ETIMEDOUT, "%s makes no progress for %d s",
+		error_set(err, 0, "%s makes no progress for %d s",
 			  op < run->plan->ops.count ?
 			  op_describe(run->arena, &run->plan->ops.at[op]) :
 			  "set-up of the sandbox", SETUP_IDLE_S);
