@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 
+import check_completions
 import check_manual
 import check_profiles
 import check_shell
@@ -44,7 +45,8 @@ def main():
     context = Context(parser.parse_args())
 
     passed = failed = 0
-    for module in check_tree, check_shell, check_manual, check_profiles:
+    for module in (check_tree, check_shell, check_manual, check_profiles,
+                   check_completions):
         for check in module.CHECKS:
             if check in module.NEED_PROGRAM and not context.binary:
                 continue
