@@ -64,6 +64,17 @@ bool ending_is_killing(const struct monitor *monitor)
 	       monitor->deadline == DEADLINE_DYING;
 }
 
+static void ending_signal_child(const struct monitor *monitor, int signal)
+{
+	const struct run *run = monitor->run;
+	struct error ignored;
+
+	/* Once it has been waited for, its pid may be somebody else's. */
+	if (!monitor->child_ended)
+		proc_child_signal(run->child_pidfd, run->child, signal,
+				  &ignored);
+}
+
 void ending_signal(struct monitor *monitor, int signal, bool to_group)
 {
 	const struct message message = {
@@ -76,7 +87,7 @@ void ending_signal(struct monitor *monitor, int signal, bool to_group)
 	if (monitor->has_init)
 		run_send(monitor->run->monitor_socket, &message, &ignored);
 	else
-		proc_pidfd_signal(monitor->run->child_pidfd, signal, &ignored);
+		ending_signal_child(monitor, signal);
 }
 
 void ending_kill(struct monitor *monitor)
@@ -90,7 +101,7 @@ void ending_kill(struct monitor *monitor)
 		ending_arm(monitor, DEADLINE_REAPER, REAPER_MS);
 		return;
 	}
-	proc_pidfd_signal(run->child_pidfd, SIGKILL, &ignored);
+	ending_signal_child(monitor, SIGKILL);
 	if (run->has_cgroup)
 		cgroup_kill(&run->cgroup, &ignored);
 	ending_arm(monitor, DEADLINE_DYING, DYING_MS);
@@ -177,10 +188,9 @@ void ending_abandon(struct monitor *monitor)
 		.fd = monitor->run->child_pidfd,
 		.events = POLLIN,
 	};
-	struct error ignored;
 
 	if (monitor->child_ended)
 		return;
-	proc_pidfd_signal(end.fd, SIGKILL, &ignored);
+	ending_signal_child(monitor, SIGKILL);
 	poll(&end, 1, DYING_MS);
 }

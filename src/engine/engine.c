@@ -227,10 +227,8 @@ static int give_up(struct run *run, const struct error *err)
 	if (run->child_pidfd >= 0) {
 		int status;
 
-		/* Not waited for yet, so its pid is its own. */
-		if (proc_pidfd_signal(run->child_pidfd, SIGKILL,
-				      &ignored) < 0)
-			kill(run->child, SIGKILL);
+		proc_child_signal(run->child_pidfd, run->child, SIGKILL,
+				  &ignored);
 		proc_pidfd_wait(run->child_pidfd, true, &status, NULL,
 				&ignored);
 	}

@@ -136,7 +136,7 @@ static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
 			struct error ignored;
 			int status;
 
-			proc_pidfd_signal(pidfd, SIGKILL, &ignored);
+			proc_child_signal(pidfd, pid, SIGKILL, &ignored);
 			proc_pidfd_wait(pidfd, true, &status, NULL, &ignored);
 			return error_set(err, -result,
 					 "move the child to its cgroup");
@@ -188,6 +188,17 @@ int proc_pidfd_signal(int pidfd, int signal, struct error *err)
 	if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0)
 		return error_set(err, errno, "pidfd_send_signal of signal %d",
 				 signal);
+	return 0;
+}
+
+int proc_child_signal(int pidfd, pid_t pid, int signal, struct error *err)
+{
+	if (proc_pidfd_signal(pidfd, signal, err) >= 0)
+		return 0;
+	/* Never a whole group, nor everybody. */
+	if (pid <= 0 || kill(pid, signal) < 0)
+		return error_result(err);
+	*err = (struct error){ 0 };
 	return 0;
 }
 

@@ -60,6 +60,12 @@ int proc_pidfd_open(pid_t pid, struct error *err);
 /* Send @signal (0: only look).  -ESRCH when it has been waited for. */
 int proc_pidfd_signal(int pidfd, int signal, struct error *err);
 /*
+ * Send @signal to a child that has not been waited for, so that @pid still is
+ * its own: by @pidfd, or where that call is refused (filters of containers
+ * older than it) by kill(2).
+ */
+int proc_child_signal(int pidfd, pid_t pid, int signal, struct error *err);
+/*
  * Wait for the end of the child behind @pidfd and take it from the kernel.
  * @ret_status is as wait(2) gives it, @ret_usage may be NULL.  Without @block
  * -EAGAIN (with @err empty) while it runs.  A wait that a signal interrupts

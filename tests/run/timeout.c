@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Time-out and grace: how long a run may take, and how it is ended. */
+#include <errno.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +69,23 @@ Test(timeout, kills_all_after_the_grace)
 			"sleep 97 & sleep 96; sleep 95");
 	expect_exit(o, 124);
 	expect_between(o, 900U, 1300U);
+	box_expect_clean(box);
+}
+
+/* As by the system-call filter of a container that is older than the call. */
+Test(timeout, kills_where_pidfd_send_signal_is_refused)
+{
+	static const int errors[] = { ENOSYS, EPERM };
+	struct box *box = box_make();
+
+	box_profile(box, "[limits]\ntimeout = 300ms\ngrace = 200ms\n");
+	for (int i = 0; i < 2; i++)
+		expect_exit(program_run(&(struct program){
+			.argv = BOX_ARGV(box, "sh", "-c",
+				"trap '' TERM; sleep 98 & sleep 97"),
+			.refuse = (const struct refusal[]){
+				{ "pidfd_send_signal", errors[i] },
+				{ 0 } } }), 124);
 	box_expect_clean(box);
 }
 
