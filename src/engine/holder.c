@@ -10,6 +10,10 @@
  * one of theirs; and only who can make that lock exclusive, the last one,
  * removes it (janitor.c).
  *
+ * A payload can lock whatever it can open, the user's own empty directory that
+ * is protected from it, too.  So what is held also has a mode that nobody else
+ * gives to anything; only who could remove the object itself can give it.
+ *
  * Between the making and the lock of one run no other may look, so the
  * workspace itself is locked meanwhile.  A payload can lock it as well: after
  * a while that is done without.
@@ -28,6 +32,18 @@
 #include <sys/stat.h>
 
 enum { TRIES = 100, PAUSE_MS = 5 };
+
+/* The sticky bit has no meaning on a file, nor where only the owner writes. */
+enum { HOLDER_FILE_MODE = 01444, HOLDER_DIRECTORY_MODE = 01711 };
+
+/* A directory may inherit its group together with the bit that says so. */
+static bool has_holder_mode(const struct stat *status)
+{
+	mode_t mode = status->st_mode & 07777 & ~(mode_t)S_ISGID;
+
+	return mode == (S_ISDIR(status->st_mode) ? HOLDER_DIRECTORY_MODE :
+						   HOLDER_FILE_MODE);
+}
 
 /* A link that the payload of an earlier run may have made. */
 static bool no_link(int directory, int link, void *data)
@@ -65,26 +81,61 @@ static int open_locked(int parent, const char *name)
 }
 
 /*
- * Root makes it for the owner of the directory, who may have put something
- * else there by now: only what nobody else can have made changes hands.
+ * Is what was opened as @fd what was just made?  Who owns the directory may
+ * have put something else there by now.
  */
-static int give_away(int parent, const char *name, bool is_file,
-		     struct error *err)
+static bool is_fresh(int fd, bool is_file, const struct stat *status)
 {
-	auto_close int fd = openat(parent, name, O_PATH | O_NOFOLLOW |
-				   O_CLOEXEC);
+	if (status->st_uid != geteuid())
+		return false;
+	if (is_file)
+		return S_ISREG(status->st_mode) && !status->st_size &&
+		       status->st_nlink == 1;
+	return S_ISDIR(status->st_mode) && is_empty(fd);
+}
+
+/*
+ * See that it has the mode by which other runs know it: access control lists
+ * that it inherits take bits away, and some file systems keep none.
+ */
+static int mark(int fd, const char *name, bool is_file, struct error *err)
+{
+	struct stat status;
+
+	fchmod(fd, is_file ? HOLDER_FILE_MODE : HOLDER_DIRECTORY_MODE);
+	if (fstat(fd, &status) < 0)
+		return error_set(err, errno, "stat '%s'", name);
+	if (has_holder_mode(&status))
+		return 0;
+	error_set(err, 0, "'%s' is made for the time of the run, and the file "
+		  "system does not keep the mode by which other runs know it",
+		  name);
+	error_remedy(err, "make an empty %s of that name yourself",
+		     is_file ? "file" : "directory");
+	return error_result(err);
+}
+
+/*
+ * What was made gets the mode, and the owner of the directory: root makes it
+ * for somebody else.
+ */
+static int settle(int parent, const char *name, bool is_file,
+		  struct error *err)
+{
+	auto_close int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW |
+				   O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat status, owner;
 
-	if (geteuid())
-		return 0;
-	if (fd < 0 || fstatat(fd, "", &status, AT_EMPTY_PATH) < 0 ||
+	if (fd < 0 || fstat(fd, &status) < 0 ||
 	    fstatat(parent, "", &owner, AT_EMPTY_PATH) < 0)
-		return error_set(err, errno, "stat '%s'", name);
-	if (status.st_uid || (is_file && status.st_size) ||
-	    (is_file ? !S_ISREG(status.st_mode) || status.st_nlink != 1 :
-		       !S_ISDIR(status.st_mode) || !is_empty(fd)))
+		return error_set(err, errno, "open '%s'", name);
+	if (geteuid() && has_holder_mode(&status))
+		return 0;
+	if (!is_fresh(fd, is_file, &status))
 		return error_set(err, EEXIST, "'%s' was replaced", name);
-	if (fchownat(fd, "", owner.st_uid, owner.st_gid, AT_EMPTY_PATH) < 0)
+	if (!has_holder_mode(&status) && mark(fd, name, is_file, err) < 0)
+		return error_result(err);
+	if (!geteuid() && fchown(fd, owner.st_uid, owner.st_gid) < 0)
 		return error_set(err, errno, "chown '%s'", name);
 	return 0;
 }
@@ -100,8 +151,8 @@ static int make_missing(struct run *run, int parent, const char *name,
 
 	if (r < 0)
 		return r;
-	r = is_file ? mknodat(parent, name, S_IFREG | 0444, 0) :
-		mkdirat(parent, name, 0755);
+	r = is_file ? mknodat(parent, name, S_IFREG | HOLDER_FILE_MODE, 0) :
+		mkdirat(parent, name, HOLDER_DIRECTORY_MODE);
 	if (r < 0) {
 		error_set(err, errno, "make '%s'", name);
 		janitor_forget(run);
@@ -109,7 +160,7 @@ static int make_missing(struct run *run, int parent, const char *name,
 	}
 	if (janitor_made(run, open_locked(parent, name), err) < 0)
 		return error_result(err);
-	return give_away(parent, name, is_file, err);
+	return settle(parent, name, is_file, err);
 }
 
 /*
@@ -130,6 +181,8 @@ static int join_others(struct run *run, int parent, const char *name,
 				 "stat '%s'", name);
 	joined.is_directory = S_ISDIR(found.st_mode);
 	if (!joined.is_directory && (!S_ISREG(found.st_mode) || found.st_size))
+		return 0;
+	if (!has_holder_mode(&found))
 		return 0;
 	fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 		    O_NOCTTY | O_CLOEXEC);

@@ -41,6 +41,8 @@ enum {
 	/* PID 1 is not known: how often, and after how long, to try again */
 	REMOVE_TRIES = 20,
 	REMOVE_PAUSE_MS = 50,
+	/* longer than all that: then it is stopped, or sleeps in the kernel */
+	JANITOR_MS = 3000,
 };
 
 /* ---- removing ------------------------------------------------------------- */
@@ -122,17 +124,25 @@ static int leftover_look(const struct leftover *leftover, mode_t *ret_type,
 	return 0;
 }
 
-/* Is it what was made, and something that may be removed? */
-static bool is_ours(const struct leftover *leftover)
+/*
+ * Is it what was made, and something that may be removed?  Negative: that
+ * cannot be seen at the moment.
+ */
+static int is_ours(const struct leftover *leftover)
 {
 	mode_t type = 0;
 	struct leftover now = { 0 };
+	int r;
 
-	if (leftover->is_void || leftover_look(leftover, &type, &now) < 0 ||
-	    type != (mode_t)(leftover->is_directory ? S_IFDIR : S_IFREG))
-		return false;
+	if (leftover->is_void)
+		return 0;
+	r = leftover_look(leftover, &type, &now);
+	if (r < 0)
+		return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+	if (type != (mode_t)(leftover->is_directory ? S_IFDIR : S_IFREG))
+		return 0;
 	if (leftover->by_name)
-		return true;
+		return 1;
 	/* Killed before the confirmation: ours if it is young enough. */
 	if (!leftover->ino)
 		return now.born && now.born >= leftover->announced;
@@ -165,10 +175,10 @@ static bool is_alone(const struct leftover *leftover)
 /* Something else by that name, or not empty, is left alone: 0. */
 static int leftover_remove(const struct leftover *leftover)
 {
-	int r;
+	int r = is_ours(leftover);
 
-	if (!is_ours(leftover) || !is_alone(leftover))
-		return 0;
+	if (r <= 0 || !is_alone(leftover))
+		return r;
 	if (leftover->is_work)
 		return remove_work(leftover->parent_fd, leftover->name, 0);
 	r = unlinkat(leftover->parent_fd, leftover->name,
@@ -307,17 +317,21 @@ static _Noreturn void janitor_clean(struct run *run)
 {
 	struct pollfd end = { .fd = run->child_pidfd, .events = POLLIN };
 	struct error ignored;
+	bool failed = true;
 
 	while (end.fd >= 0 && poll(&end, 1, -1) < 0 && errno == EINTR)
 		;
-	/* Where nobody said who PID 1 is, it may be about to go. */
-	for (int i = 0; i < REMOVE_TRIES; i++) {
-		if (remove_all(run, &ignored) == 0)
-			break;
-		poll(NULL, 0, REMOVE_PAUSE_MS);
+	/*
+	 * Where nobody said who PID 1 is, it may be about to go.  The monitor
+	 * leaves to this one, too, what it could not remove.
+	 */
+	for (int i = 0; i < REMOVE_TRIES && failed; i++) {
+		if (i)
+			poll(NULL, 0, REMOVE_PAUSE_MS);
+		failed = remove_all(run, &ignored) < 0;
 	}
 	resources_finish(run);
-	_exit(0);
+	_exit(failed);
 }
 
 static _Noreturn void janitor_run(struct run *run, int socket)
@@ -366,6 +380,7 @@ static int janitor_start(struct run *run, struct error *err)
 	}
 	/* Not for it to do: it may not have run when the group is killed. */
 	setpgid(pid, pid);
+	run->janitor = pid;
 	run->janitor_socket = take_fd(&near);
 	return 0;
 }
@@ -456,26 +471,47 @@ int janitor_watch(struct run *run, struct error *err)
 	return note_send(run, &note, run->child_pidfd, err);
 }
 
-int janitor_finish(struct run *run, struct error *err)
+/*
+ * End the janitor.  With @waits it is first given the time to do what is left;
+ * returns whether it could.
+ */
+static bool janitor_end(struct run *run, bool waits)
 {
+	struct pollfd end = { .fd = run->janitor_pidfd, .events = POLLIN };
 	struct error ignored;
-	int r, status;
+	int status = -1;
 
-	if (run->janitor_socket < 0)
-		return 0;
-	r = remove_all(run, err);
-	/* Unless the janitor is in the way, in a group of the launcher's. */
-	if (run->cgroup.self_fd < 0)
-		resources_finish(run);
-	/*
-	 * It may be stopped, and has nothing to say.  Where a filter refuses
-	 * the signal it ends by itself, at the end of file.
-	 */
-	proc_pidfd_signal(run->janitor_pidfd, SIGKILL, &ignored);
+	/* PID 1 has the other copy, and is gone. */
 	close(run->janitor_socket);
+	if (waits)
+		poll(&end, 1, JANITOR_MS);
+	/*
+	 * It may be stopped.  Where a filter refuses the signal it ends by
+	 * itself, at the end of file.
+	 */
+	proc_child_signal(run->janitor_pidfd, run->janitor, SIGKILL,
+			  &ignored);
 	proc_pidfd_wait(run->janitor_pidfd, true, &status, NULL, &ignored);
 	close(run->janitor_pidfd);
 	run->janitor_socket = run->janitor_pidfd = -EBADF;
+	return status == 0;
+}
+
+int janitor_finish(struct run *run, struct error *err)
+{
+	struct error why;
+	int r;
+
+	if (run->janitor_socket < 0)
+		return 0;
+	r = remove_all(run, &why);
+	/* Unless the janitor is in the way, in a group of the launcher's. */
+	if (run->cgroup.self_fd < 0)
+		resources_finish(run);
+	if (janitor_end(run, r < 0))
+		r = 0;
 	resources_finish(run);
+	if (r < 0)
+		*err = why;
 	return r;
 }

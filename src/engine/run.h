@@ -159,6 +159,7 @@ struct run {
 	LIST_OF(struct leftover) leftovers;
 	int janitor_socket;    /* -EBADF: no janitor */
 	int janitor_pidfd;
+	pid_t janitor;             /* not waited for while there is a pidfd */
 	/* Locks on the host (an overlay's upper layer): the monitor and the
 	 * janitor keep them open until the end. */
 	LIST_OF(int) locks;

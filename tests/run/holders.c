@@ -85,6 +85,27 @@ Test(protect, empty_directory_of_the_users_stays)
 	cr_expect(file_exists(path_in(workspace, "hooks")));
 }
 
+/* Who may lock it cannot make it look like what a run has made. */
+Test(protect, empty_directory_that_another_command_locks_stays)
+{
+	const char *workspace = scratch_make();
+	struct program one = shell(workspace, "hooks",
+		"exec 9<hooks && flock -s 9 && echo up; read x");
+	struct program two = shell(workspace, "hooks", "echo up; read x");
+	struct process *first, *second;
+
+	directory_make(path_in(workspace, "hooks"), 0755);
+	first = process_start(&one);
+	cr_assert(process_await(first, "up\n"));
+	second = process_start(&two);
+	cr_assert(process_await(second, "up\n"));
+	process_close_input(first);
+	process_finish(first);
+	process_close_input(second);
+	process_finish(second);
+	cr_expect(file_exists(path_in(workspace, "hooks")));
+}
+
 Test(janitor, ends_where_signals_are_refused)
 {
 	const char *workspace = scratch_make();
