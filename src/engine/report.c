@@ -27,6 +27,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/*
+ * What the lines of the status record have besides names; what a line of the
+ * audit record may have for a message, every byte of it escaped.
+ */
+enum {
+	ROOM_OF_STATUS = 4096,
+	ROOM_OF_MESSAGE = sizeof(((struct error *)NULL)->text),
+};
+
 struct report {
 	int status_fd, status_file, audit_file; /* -EBADF: none */
 };
@@ -49,6 +58,8 @@ static const char *const report_mechanisms[] = {
 };
 static_assert(ARRAY_SIZE(report_mechanisms) == LIMIT_COUNT,
 	      "a mechanism for each limit");
+
+static size_t report_audit_size(const struct run *run);
 
 /* ---- files ---------------------------------------------------------------- */
 
@@ -89,11 +100,65 @@ static int report_open_file(const char *path, int flags, const char *what,
 /* One of the caller's descriptors: ours alone from here on. */
 static int report_take_fd(int fd, const char *what, struct error *err)
 {
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+		errno = EBADF;
+	else if (flags >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
 		return 0;
-	error_set(err, errno, "%s %d", what, fd);
+	error_set(err, errno, "%s %d to write to", what, fd);
 	error_reason(err, "record");
 	return error_result(err);
+}
+
+/*
+ * Have room for a record of @size bytes, so that a full disk is told before
+ * anything runs and not after.  Nobody else sees the blocks behind the end of
+ * the file; what is not used is there for the next record.  Where nothing
+ * can be reserved, writing it will show.
+ */
+static int report_reserve(int fd, size_t size, const char *what,
+			  struct error *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat file;
+	off_t at;
+
+	if (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
+		return 0;
+	at = flags >= 0 && flags & O_APPEND ? file.st_size :
+	     lseek(fd, 0, SEEK_CUR);
+	if (at < 0 || !fallocate(fd, FALLOC_FL_KEEP_SIZE, at, (off_t)size) ||
+	    (errno != ENOSPC && errno != EDQUOT && errno != EFBIG))
+		return 0;
+	error_set(err, errno, "%s: room for a record", what);
+	error_reason(err, "record");
+	return error_result(err);
+}
+
+static int report_reserve_all(struct run *run, struct error *err)
+{
+	const struct report *report = run->report;
+	const struct plan *plan = run->plan;
+	size_t size = ROOM_OF_STATUS;
+
+	if (report->audit_file >= 0 &&
+	    report_reserve(report->audit_file, report_audit_size(run),
+			   arena_printf(run->arena, "audit-file '%s'",
+					plan->report.audit_file), err) < 0)
+		return error_result(err);
+	/* Each may be named as one that was left out. */
+	for (size_t i = 0; i < plan->ops.count; i++)
+		if (plan->ops.at[i].source)
+			size += strlen(plan->ops.at[i].source) + 4;
+	if (report->status_fd >= 0 &&
+	    report_reserve(report->status_fd, size, "status-fd", err) < 0)
+		return error_result(err);
+	if (report->status_file < 0)
+		return 0;
+	return report_reserve(report->status_file, size,
+			      arena_printf(run->arena, "status-file '%s'",
+					   plan->report.status_file), err);
 }
 
 static void report_keep(struct run *run, int fd)
@@ -141,7 +206,7 @@ int report_open(struct run *run, struct error *err)
 		report->status_file = r;
 		report_keep(run, r);
 	}
-	return 0;
+	return report_reserve_all(run, err);
 }
 
 /* The disk is full: do not leave half a line for the next writer to end. */
@@ -421,6 +486,15 @@ static void report_add_audit(struct text_buf *line, const struct run *run,
 			report_time(run->arena, &run->created_at));
 	report_add_text(line, "profile", run->options->profile);
 	text_add(line, "}\n");
+}
+
+static size_t report_audit_size(const struct run *run)
+{
+	const struct report_end end = { 0 };
+	struct text_buf line = { .arena = run->arena };
+
+	report_add_audit(&line, run, &end);
+	return line.count + ROOM_OF_MESSAGE;
 }
 
 /* ---- the end -------------------------------------------------------------- */

@@ -226,6 +226,31 @@ Test(status, that_nobody_reads)
 	box_expect_clean(box);
 }
 
+/* Where no room can be kept, the command has run and its status counts. */
+Test(status, that_cannot_be_written_any_more)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct box *box = box_make();
+	const struct outcome *o;
+
+	cr_assert(full >= 0 && input >= 0);
+	o = program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--profile", box->profile,
+			     "--status-fd", "9", "--", "sh", "-c", "exit 4"),
+		.fds = { { full, 9 } } });
+	expect_exit(o, 4);
+	expect_err(o, "sbx-launch: write the status record: "
+		      "No space left on device\n");
+	box_expect_refused(box, program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--profile", box->profile,
+			     "--status-fd", "9", "--", BOX_MARK),
+		.fds = { { input, 9 } } }),
+		125, "status-fd 9 to write to: Bad file descriptor", NULL);
+	close(full);
+	close(input);
+}
+
 /* ---- audit --------------------------------------------------------------------------------- */
 
 Test(audit, of_a_run)
@@ -402,26 +427,32 @@ Test(full, disk_of_the_workspace)
 	umount2(box->work, MNT_DETACH);
 }
 
-/* A line that does not fit is not there at all, and the user is told. */
+/* What has no room for its record does not run. */
 Test(full, disk_of_the_audit_file)
 {
 	struct box *box;
 	const char *disk, *audit;
 	char *word = arena_take(6001);
-	const struct outcome *o;
+	const struct outcome *o = NULL;
 
 	box_need_mounts();
 	box = box_make();
 	disk = small_disk(box);
 	audit = path_in(disk, "audit");
-	memset(word, 'w', 6000);
+	memset(word, 'w', 5700);
 	box_profile(box, "[report]\naudit-file = %s\n", audit);
-	for (int i = 0; i < 14; i++) {
-		o = BOX_RUN(box, "sh", "-c", "exit 5", word);
+	for (int i = 0; i < 12; i++) {
+		o = BOX_RUN(box, "sh", "-c", "echo >>count; exit 5", word);
+		if (o->exit == 125)
+			break;
 		expect_exit(o, 5);
 	}
-	expect_err_has(o, "sbx-launch: write the audit record: "
-			  "No space left on device\n");
+	expect_exit(o, 125);
+	expect_err(o, arena_format("sbx-launch: audit-file '%s': room for a "
+				   "record: No space left on device\n",
+				   audit));
+	/* A line a run: none has half a line, none that ran has no line. */
+	expect_file(path_in(box->work, "count"), "\n\n\n\n\n\n\n\n\n\n");
 	cr_expect_str_eq(json_each(audit, "r['exitCode']"),
 			 "5\n5\n5\n5\n5\n5\n5\n5\n5\n5\n");
 	umount2(disk, MNT_DETACH);
