@@ -102,6 +102,13 @@ static void emit_clone(struct code *code)
 	refuse_bits(code, CLONE_NEW_ANY);
 }
 
+static void emit_init(struct code *code)
+{
+	load_argument(code, 0);
+	answer_if_equal(code, 1, ANSWER_EPERM);
+	code_answer(code, ANSWER_ALLOW);
+}
+
 static void emit_mode(struct code *code, size_t argument)
 {
 	load_argument(code, argument);
@@ -273,6 +280,7 @@ bool rule_answer(enum rule rule, unsigned flags, uint32_t *ret_answer)
 	case RULE_OPEN_2:
 		*ret_answer = ANSWER_ALLOW;
 		return !no_setid;
+	case RULE_INIT:
 	case RULE_SOCKET:
 	case RULE_SOCKETPAIR:
 	case RULE_IOCTL:
@@ -294,6 +302,9 @@ void rule_emit(struct code *code, enum rule rule, unsigned flags)
 	switch (rule) {
 	case RULE_CLONE:
 		emit_clone(code);
+		break;
+	case RULE_INIT:
+		emit_init(code);
 		break;
 	case RULE_MODE_1:
 		emit_mode(code, 1);

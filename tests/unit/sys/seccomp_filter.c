@@ -100,6 +100,11 @@ static uint32_t rule_PTRACE(const struct call *call)
 	return refuse_if(call->flags & SECCOMP_DENY_PTRACE);
 }
 
+static uint32_t rule_INIT(const struct call *call)
+{
+	return refuse_if((int)call->args[0] == 1);
+}
+
 static uint32_t rule_MODE_1(const struct call *call)
 {
 	return refuse_if(has_setid(call, 1));
@@ -241,6 +246,7 @@ struct row {
 #define looks_CLONE true
 #define looks_CLONE3 false
 #define looks_PTRACE false
+#define looks_INIT true
 #define looks_MODE_1 true
 #define looks_MODE_2 true
 #define looks_OPEN_1 true
