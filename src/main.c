@@ -294,6 +294,20 @@ static int refuse_setuid(struct error *err)
 	return error_result(err);
 }
 
+/*
+ * PID 1 wipes the block that they come in before the payload, to which they
+ * go, runs.
+ */
+static char **copy_words(struct arena *arena, char **words)
+{
+	LIST_OF(char *) copy = { 0 };
+
+	for (; words && *words; words++)
+		*arena_push(arena, &copy) = arena_strdup(arena, *words);
+	*arena_push(arena, &copy) = NULL;
+	return copy.at;
+}
+
 int main(int argc, char **argv)
 {
 	struct engine_start start;
@@ -306,6 +320,8 @@ int main(int argc, char **argv)
 	is_bwrap = is_called_bwrap(argv[0]);
 	mem_set_oom_handler(out_of_memory);
 	arena = arena_new();
+	argv = copy_words(arena, argv);
+	environ = copy_words(arena, environ);
 	r = refuse_setuid(&err);
 	if (r >= 0)
 		r = front_read(&front, arena, argc, (const char *const *)argv,

@@ -157,6 +157,11 @@ int init_ready(struct run *run, struct error *err)
 	if (bwrap->sync_fd >= 0)
 		init_keep(run, bwrap->sync_fd);
 	r = proc_set_dumpable(run->plan->rules != PLAN_RULES_PROFILE, err);
+	if (r < 0)
+		return r;
+	/* Everybody inside can read them, and from the first instruction on. */
+	r = proc_wipe_args(run->options->is_bwrap ? "bwrap" : "sbx-launch",
+			   err);
 	if (r < 0 || !run_dies_with_monitor(run))
 		return r;
 	r = proc_die_with_parent(0, err);
@@ -289,9 +294,7 @@ static void init_strip(struct init *init)
 	const struct run *run = init->run;
 
 	if (proc_close_fds(0, run->init_fds.at, run->init_fds.count,
-			   PROC_FDS_CLOSE, &init->err) < 0 ||
-	    proc_wipe_args(run->options->is_bwrap ? "bwrap" : "sbx-launch",
-			   &init->err) < 0)
+			   PROC_FDS_CLOSE, &init->err) < 0)
 		_exit(ERROR_STATUS_LAUNCHER);
 }
 
