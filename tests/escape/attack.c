@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "attack.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const attack_bwrap[] = { "bwrap", NULL };
+const char *const attack_bare[] = { NULL };
+
+static void push(const char **list, const char *word)
+{
+	size_t count = 0;
+
+	while (list[count])
+		count++;
+	if (count + 1 >= SCENE_WORDS)
+		harness_fail("too many words: '%s'", word);
+	list[count] = word;
+}
+
+void scene_tell(struct scene *scene, const char *name, const char *value)
+{
+	push(scene->words, arena_format("%s=%s", name, value));
+}
+
+void scene_option(struct scene *scene, const char *name, const char *value)
+{
+	push(scene->options, name);
+	push(scene->options, value);
+}
+
+void scene_bwrap(struct scene *scene, const char *const *words)
+{
+	for (; *words; words++)
+		push(scene->bwrap, *words);
+}
+
+/* "tests/escape/paths.c" is the attacker "attack-paths". */
+static const char *attacker_of(const char *file)
+{
+	const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+
+	return sbx_helper(arena_format("attack-%.*s",
+				       (int)strcspn(name, "."), name));
+}
+
+struct scene *attack_scene(const char *file, const struct attack *attack,
+			   bool is_weak)
+{
+	struct scene *scene = arena_take(sizeof(*scene));
+	size_t length;
+	const char *attacker;
+
+	scene->top = scratch_make();
+	scene->work = path_in(scene->top, "work");
+	scene->is_weak = is_weak;
+	directory_make(scene->work, 0700);
+	attacker = file_read(attacker_of(file), &length);
+	file_write_bytes(path_in(scene->work, "attacker"), attacker, length,
+			 0755);
+	scene->program.cwd = scene->work;
+	if (attack->bait)
+		attack->bait(scene);
+	if (scene->program.as_user)
+		scratch_give(scene->top);
+	return scene;
+}
+
+/* ---- the command lines --------------------------------------------------------- */
+
+struct line {
+	const char *words[4 * SCENE_WORDS];
+	size_t count;
+};
+
+static void add(struct line *line, const char *const *words)
+{
+	for (; words && *words; words++)
+		line->words[line->count++] = *words;
+}
+
+/* As those write it who look up an example and add what they need. */
+static void add_bwrap(struct line *line, const struct scene *scene)
+{
+	add(line, ARGV("bwrap", "--die-with-parent", "--unshare-user",
+		       "--unshare-pid", "--ro-bind", "/", "/",
+		       "--tmpfs", "/home", "--tmpfs", "/tmp",
+		       "--dev", "/dev", "--proc", "/proc",
+		       "--bind", scene->work, scene->work,
+		       "--chdir", scene->work, "--clearenv",
+		       "--setenv", "PATH", "/usr/bin:/bin"));
+	add(line, scene->bwrap);
+	add(line, ARGV("--"));
+}
+
+/* What the shipped profiles come to, but for an interpreter. */
+static void add_profile(struct line *line, const struct scene *scene,
+			const struct attack *attack)
+{
+	add(line, ARGV(sbx_launch(), "--profile",
+		       sbx_source("tests/escape/attack.ini")));
+	add(line, attack->with);
+	if (scene->is_weak)
+		add(line, attack->weak);
+	add(line, scene->options);
+	add(line, ARGV("--"));
+}
+
+static const char *const *command(const struct scene *scene, const char *name,
+				  const struct attack *attack)
+{
+	struct line *line = arena_take(sizeof(*line));
+
+	if (!scene->is_weak || (attack->weak != BARE && attack->weak != BWRAP))
+		add_profile(line, scene, attack);
+	else if (attack->weak == BWRAP)
+		add_bwrap(line, scene);
+	add(line, ARGV(path_in(scene->work, "attacker"), name));
+	add(line, scene->words);
+	return line->words;
+}
+
+/* ---- both runs ------------------------------------------------------------------- */
+
+bool attack_run(struct scene *scene, const char *name,
+		const struct attack *attack)
+{
+	const struct host *before = host_read();
+	const struct outcome *o;
+	bool got;
+
+	scene->program.argv = command(scene, name, attack);
+	o = program_run(&scene->program);
+	if (o->exit == ATTACK_NOT_HERE) {
+		if (scene->is_weak)
+			skip_test("not-here", "%s", o->err);
+		return false;
+	}
+	got = o->exit == ATTACK_GOT;
+	if (attack->seen && attack->seen(scene, o))
+		got = true;
+	/* Nothing else may be the reason that it failed. */
+	if (!got && o->exit != ATTACK_HELD &&
+	    !(attack->may_be_refused && o->exit == 125 &&
+	      !strncmp(o->err, "sbx-launch: ", 12)))
+		cr_assert_fail("%s", outcome_describe(o));
+	if (got != scene->is_weak)
+		fprintf(stderr, "%s: %s: %s\n", name,
+			scene->is_weak ? "weak" : "profile",
+			outcome_describe(o));
+	if (!scene->is_weak)
+		expect_host_unchanged(before);
+	return got;
+}
+
+void attack_try(const char *file, const char *name,
+		const struct attack *attack)
+{
+	unsigned self = 1U << identity_self();
+
+	if (attack->who && !(attack->who & self))
+		skip_test("of-no-use", "there is nothing to gain for %s",
+			  identity_name(identity_self()));
+	cr_expect(!attack_run(attack_scene(file, attack, false), name, attack),
+		  "it succeeded in the profile");
+	if (attack->bites && !(attack->bites & self))
+		return;
+	cr_expect(attack_run(attack_scene(file, attack, true), name, attack),
+		  "it did not even succeed where it should");
+}
