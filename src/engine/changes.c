@@ -9,42 +9,55 @@
  *   anything else              is there now, whatever was before
  *
  * A renamed file is a deleted and an added one.
+ *
+ * The payload decides how deep the layer is.  So there is one level of a list
+ * for each directory on the way down, and descriptors only for the deepest
+ * directory of each layer.
  */
 #include "engine/changes.h"
 
-#include "base/mem.h"
+#include "base/text.h"
+#include "sys/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-enum { DEPTH_MOST = 256 };
-
-struct fds {
-	int *at;
-	size_t count, cap;
+/* A directory of a layer below, as a part of what shows at one path. */
+struct part {
+	int fd;             /* -EBADF: the walk is further down in it */
+	size_t above;       /* its index in the level above */
+	struct tree_id id;
 };
 
-struct names {
-	const char **at;
-	size_t count, cap;
+struct parts {
+	struct part *at;
+	size_t count;
+};
+
+struct level {
+	struct tree_names names;
+	size_t next;
+	size_t path_size;   /* of the path of what is in here */
+	struct tree_id id;  /* of the upper layer's directory */
+	mode_t closed;      /* its mode, when that was changed; else 0 */
+	bool is_opaque;     /* nothing from below shows in it */
+	struct parts below;
 };
 
 struct walk {
-	change_fn each;
-	void *data;
+	const struct change_visitor *visitor;
 	struct error *err;
+	int upper;          /* the deepest level's directory */
+	int top;            /* the caller's, which stays open */
+	struct level *levels;
+	size_t depth, cap;
+	struct text_buf path;
 };
 
-static void close_fds(struct fds *fds)
-{
-	for (size_t i = 0; i < fds->count; i++)
-		close(fds->at[i]);
-}
+/* ---- what is what --------------------------------------------------------- */
 
 static bool has_attribute(int directory, const char *name, const char *key,
 			  char wanted)
@@ -93,202 +106,390 @@ int changes_open(int directory, const char *name, int flags, mode_t mode)
 	return fd < 0 ? -code : fd;
 }
 
-static int compare_names(const void *a, const void *b)
+bool changes_is_copied(const struct change *change)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	bool is_directory = S_ISDIR(change->status.st_mode);
+	auto_close int fd = S_ISREG(change->status.st_mode) || is_directory ?
+		changes_open(change->directory, change->name,
+			     is_directory ? O_DIRECTORY : 0,
+			     change->status.st_mode) : -EBADF;
+
+	/* The value is long, or empty, and only the kernel's business. */
+	return fd >= 0 && fgetxattr(fd, "user.overlay.origin", NULL, 0) >= 0;
 }
 
-/* The names in @directory, sorted, added to @names. */
-static int list(struct arena *arena, int directory, struct names *names,
-		struct error *err)
-{
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
+/* ---- the layers below ------------------------------------------------------- */
 
-	if (!stream) {
-		r = error_set(err, errno, "read a directory of the overlay");
-		if (fd >= 0)
-			close(fd);
-		return r;
+static void parts_forget(struct parts *parts)
+{
+	for (size_t i = 0; i < parts->count; i++)
+		mem_close_fd(&parts->at[i].fd);
+	free(parts->at);
+	*parts = (struct parts){ 0 };
+}
+
+/* The directory @name of the part @index of @below is one, too. */
+static int parts_add(struct parts *parts, const struct parts *below,
+		     size_t index, const char *name)
+{
+	auto_close int fd = openat(below->at[index].fd, name, O_RDONLY |
+				   O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct part *part;
+	int r;
+
+	/* What its owner may not see was not seen inside either. */
+	if (fd < 0)
+		return 0;
+	if (!parts->at) {
+		parts->at = calloc(below->count - index, sizeof(*parts->at));
+		if (!parts->at)
+			return -ENOMEM;
 	}
-	while ((errno = 0, entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			*arena_push(arena, names) =
-				arena_strdup(arena, entry->d_name);
-	if (errno)
-		r = error_set(err, errno, "read a directory of the overlay");
-	closedir(stream);
-	if (names->count)
-		qsort(names->at, names->count, sizeof(*names->at),
-		      compare_names);
-	return r;
+	part = &parts->at[parts->count];
+	part->above = index;
+	r = tree_identify(fd, &part->id);
+	if (r < 0)
+		return r;
+	part->fd = take_fd(&fd);
+	parts->count++;
+	return 0;
 }
 
 /*
- * What the layers below show under @name: returns whether there is anything,
- * with its status, and the directories it is made of.
+ * What the layers below show under @change->name: its status, and (@parts not
+ * NULL) the directories it is made of.
  */
-static bool look_below(struct arena *arena, const int *lowers, size_t count,
-		       const char *name, struct stat *ret_status,
-		       struct fds *ret_fds)
+static int look_below(const struct parts *below, struct change *change,
+		      struct parts *parts)
 {
-	bool found = false;
+	const char *name = change->name;
 
-	for (size_t i = 0; i < count; i++) {
+	change->below = -EBADF;
+	for (size_t i = 0; i < below->count; i++) {
+		int fd = below->at[i].fd, r;
+		bool found = change->below >= 0;
 		struct stat status;
-		int fd;
 
-		if (fstatat(lowers[i], name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (is_whiteout(lowers[i], name, &status) ||
+		if (is_whiteout(fd, name, &status) ||
 		    (found && !S_ISDIR(status.st_mode)))
 			break;
-		if (!found)
-			*ret_status = status;
-		found = true;
-		if (!S_ISDIR(status.st_mode))
+		if (!found) {
+			change->below = fd;
+			change->before = status;
+		}
+		if (!S_ISDIR(status.st_mode) || !parts)
 			break;
-		fd = openat(lowers[i], name, O_RDONLY | O_DIRECTORY |
-			    O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0)
-			*arena_push(arena, ret_fds) = fd;
-		if (is_opaque(lowers[i], name))
+		r = parts_add(parts, below, i, name);
+		if (r < 0)
+			return r;
+		if (is_opaque(fd, name))
 			break;
 	}
-	return found;
+	return 0;
 }
 
-static int walk_directory(struct walk *walk, int upper, const struct fds *below,
-			  const char *path, int depth);
+/* ---- one level ------------------------------------------------------------- */
 
-static int report(struct walk *walk, enum change_kind kind, const char *path,
-		  int directory, const char *name, const struct stat *status)
+static struct level *deepest(const struct walk *walk)
 {
-	const struct change change = {
-		.kind = kind, .path = path, .directory = directory,
-		.name = name, .status = *status,
-	};
-
-	return walk->each(&change, walk->data, walk->err);
+	return &walk->levels[walk->depth - 1];
 }
 
-/* Everything of the layers below that is not in @present is deleted. */
-static int report_covered(struct walk *walk, struct arena *arena,
-			  const struct fds *below, const struct names *present,
-			  const char *path)
+/* The path of @name in the deepest level. */
+static const char *set_path(struct walk *walk, const char *name)
 {
-	struct names names = { 0 };
+	walk->path.count = walk->depth ? deepest(walk)->path_size : 0;
+	text_add(&walk->path, name);
+	return walk->path.at;
+}
+
+static int fail(const struct walk *walk, int r, const char *what)
+{
+	return error_set(walk->err, -r, "%s '%s' of the overlay", what,
+			 walk->path.at);
+}
+
+/*
+ * Go into @directory of the upper layer, of which the path is set, and into
+ * @below; both are taken over.
+ */
+static int walk_enter(struct walk *walk, int directory, struct parts *below,
+		      mode_t closed)
+{
+	struct level level = { .below = *below, .closed = closed };
+	bool is_top = !walk->depth;
+	auto_close int fd = directory;
+	int r = tree_identify(fd, &level.id);
+
+	*below = (struct parts){ 0 };
+	if (!r && walk->depth == walk->cap) {
+		size_t cap = walk->cap ? walk->cap * 2 : 16;
+		struct level *wider = realloc(walk->levels,
+					      cap * sizeof(*wider));
+
+		r = wider ? 0 : -ENOMEM;
+		walk->levels = wider ? wider : walk->levels;
+		walk->cap = wider ? cap : walk->cap;
+	}
+	if (!r)
+		r = tree_list(fd, &level.names);
+	if (r < 0) {
+		if (is_top)
+			take_fd(&fd);
+		for (size_t i = 0; is_top && i < level.below.count; i++)
+			take_fd(&level.below.at[i].fd);
+		parts_forget(&level.below);
+		return fail(walk, r, "read directory");
+	}
+	if (!is_top)
+		text_add(&walk->path, "/");
+	level.path_size = walk->path.count;
+	/* One of each layer is enough, except for what is the caller's. */
+	for (size_t i = 0; walk->depth > 1 && i < level.below.count; i++)
+		mem_close_fd(&deepest(walk)->below.at[level.below.at[i].above]
+			     .fd);
+	if (walk->depth > 1)
+		close(walk->upper);
+	walk->upper = take_fd(&fd);
+	walk->levels[walk->depth++] = level;
+	return 0;
+}
+
+/* Back to the level above; what was made accessible is closed again. */
+static int walk_leave(struct walk *walk)
+{
+	struct level *level = deepest(walk);
+	struct level *above = level - 1;
+	int r = 0;
+
+	walk->depth--;
+	tree_forget(&level->names);
+	/* What is left open then is the caller's. */
+	if (!walk->depth) {
+		free(level->below.at);
+		return 0;
+	}
+	for (size_t i = 0; i < level->below.count; i++) {
+		struct part *part = &above->below.at[level->below.at[i].above];
+
+		if (part->fd >= 0)
+			continue;
+		part->fd = tree_up(level->below.at[i].fd, &part->id);
+		if (part->fd < 0)
+			r = part->fd;
+	}
+	parts_forget(&level->below);
+	if (!r) {
+		r = walk->depth == 1 ? walk->top :
+		    tree_up(walk->upper, &above->id);
+	}
+	if (level->closed && fchmod(walk->upper, level->closed & 07777) < 0 &&
+	    r >= 0)
+		r = -errno;
+	close(walk->upper);
+	walk->upper = r < 0 ? -EBADF : r;
+	return r < 0 ? r : 0;
+}
+
+/* ---- reporting ------------------------------------------------------------- */
+
+static int report(struct walk *walk, struct change *change,
+		  enum change_kind kind)
+{
+	const struct change_visitor *visitor = walk->visitor;
+
+	change->kind = kind;
+	change->directory = kind == CHANGE_DELETED ? -EBADF : walk->upper;
+	if (kind == CHANGE_DELETED)
+		change->status = change->before;
+	return visitor->change(change, visitor->data, walk->err);
+}
+
+static bool is_listed(const struct tree_names *names, const char *name)
+{
+	size_t from = 0, to = names->count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		int r = strcmp(name, names->at[middle]);
+
+		if (!r)
+			return true;
+		if (r < 0)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return false;
+}
+
+/*
+ * The deepest level is opaque: what was there and is not any more.  @earlier
+ * parts have told of their names already.
+ */
+static int report_covered_part(struct walk *walk, const struct parts *below,
+			       size_t index)
+{
+	struct tree_names names;
+	int r = tree_list(below->at[index].fd, &names);
+
+	if (r < 0)
+		return fail(walk, r, "read what is below");
+	for (size_t i = 0; !r && i < names.count; i++) {
+		struct change change = { .name = names.at[i] };
+		bool is_told = is_listed(&deepest(walk)->names, change.name);
+
+		for (size_t j = 0; !is_told && j < index; j++)
+			is_told = !faccessat(below->at[j].fd, change.name,
+					     F_OK, AT_SYMLINK_NOFOLLOW);
+		if (is_told || look_below(below, &change, NULL) < 0 ||
+		    change.below < 0)
+			continue;
+		change.path = set_path(walk, change.name);
+		r = report(walk, &change, CHANGE_DELETED);
+	}
+	tree_forget(&names);
+	return r;
+}
+
+static int report_covered(struct walk *walk)
+{
+	const struct parts *below = &deepest(walk)->below;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < below->count; i++)
-		r = list(arena, below->at[i], &names, walk->err);
-	for (size_t i = 0; !r && i < names.count; i++) {
-		const char *name = names.at[i];
-		struct fds fds = { 0 };
-		struct stat status;
-
-		if (i && !strcmp(name, names.at[i - 1]))
-			continue;
-		if (present->count && bsearch(&name, present->at,
-					      present->count,
-					      sizeof(*present->at),
-					      compare_names))
-			continue;
-		if (look_below(arena, below->at, below->count, name, &status,
-			       &fds))
-			r = report(walk, CHANGE_DELETED,
-				   arena_printf(arena, "%s%s", path, name),
-				   -EBADF, name, &status);
-		close_fds(&fds);
-	}
+		r = report_covered_part(walk, below, i);
 	return r;
 }
 
-/* One name of the upper layer. */
-static int walk_entry(struct walk *walk, struct arena *arena, int upper,
-		      const struct fds *below, const char *name,
-		      const char *prefix, int depth)
+/* What became of @change->name, which is there now. */
+static int report_present(struct walk *walk, struct change *change)
 {
-	const char *path = arena_printf(arena, "%s%s", prefix, name);
-	struct fds fds = { 0 }, none = { 0 };
-	auto_close int inside = -EBADF;
-	struct stat now, before;
-	bool was_there, is_same_type;
+	mode_t now = change->status.st_mode, before = change->before.st_mode;
+
+	if (change->below < 0)
+		return report(walk, change, CHANGE_ADDED);
+	if ((now & S_IFMT) != (before & S_IFMT))
+		return report(walk, change, CHANGE_RETYPED);
+	if (!S_ISDIR(now) || now != before)
+		return report(walk, change, CHANGE_MODIFIED);
+	return 0;
+}
+
+/* Go into a directory, and into what it lies on. */
+static int visit_directory(struct walk *walk, struct change *change,
+			   struct parts *below)
+{
+	const struct change_visitor *visitor = walk->visitor;
+	mode_t mode = change->status.st_mode;
+	bool is_closed = geteuid() && (mode & 0700) != 0700;
+	auto_close int inside = changes_open(walk->upper, change->name,
+					     O_DIRECTORY, mode);
+	bool lies_on = change->below >= 0 && S_ISDIR(change->before.st_mode);
+	char opaque = '\0';
+	int r;
+
+	if (inside < 0)
+		return fail(walk, inside, "open");
+	change->directory = walk->upper;
+	/* In one that is, the kernel marks no other. */
+	change->is_opaque = lies_on &&
+		(deepest(walk)->is_opaque ||
+		 (fgetxattr(inside, "user.overlay.opaque", &opaque, 1) == 1 &&
+		  opaque == 'y'));
+	r = report_present(walk, change);
+	if (!r && visitor->enter)
+		r = visitor->enter(change, visitor->data, walk->err);
+	if (r < 0) {
+		if (is_closed)
+			fchmod(inside, mode & 07777);
+		return r;
+	}
+	if (!lies_on)
+		parts_forget(below);
+	r = walk_enter(walk, take_fd(&inside), below, is_closed ? mode : 0);
+	if (r < 0 || !change->is_opaque)
+		return r;
+	/* What it holds replaces or adds: that is compared like all else. */
+	deepest(walk)->is_opaque = true;
+	return report_covered(walk);
+}
+
+static int visit(struct walk *walk, const char *name)
+{
+	struct change change = { .name = name };
+	struct parts below = { 0 };
+	int r;
+
+	change.path = set_path(walk, name);
+	if (fstatat(walk->upper, name, &change.status,
+		    AT_SYMLINK_NOFOLLOW) < 0)
+		return fail(walk, -errno, "stat");
+	r = look_below(&deepest(walk)->below, &change, &below);
+	if (r < 0)
+		r = fail(walk, r, "compare");
+	else if (S_ISDIR(change.status.st_mode))
+		r = visit_directory(walk, &change, &below);
+	else if (!is_whiteout(walk->upper, name, &change.status))
+		r = report_present(walk, &change);
+	else if (change.below >= 0)
+		r = report(walk, &change, CHANGE_DELETED);
+	parts_forget(&below);
+	return r;
+}
+
+static int walk_on(struct walk *walk)
+{
+	const struct change_visitor *visitor = walk->visitor;
+	struct level *level;
 	int r = 0;
 
-	if (fstatat(upper, name, &now, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(walk->err, errno, "stat '%s' of the overlay",
-				 path);
-	was_there = look_below(arena, below->at, below->count, name, &before,
-			       &fds);
-	is_same_type = was_there &&
-		       (now.st_mode & S_IFMT) == (before.st_mode & S_IFMT);
-	if (is_whiteout(upper, name, &now)) {
-		if (was_there)
-			r = report(walk, CHANGE_DELETED, path, -EBADF, name,
-				   &before);
-		goto out;
+	while (!r && walk->depth) {
+		level = deepest(walk);
+		if (level->next < level->names.count) {
+			r = visit(walk, level->names.at[level->next++]);
+			continue;
+		}
+		if (visitor->leave && walk->depth > 1)
+			r = visitor->leave(visitor->data, walk->err);
+		set_path(walk, "");
+		if (!r) {
+			r = walk_leave(walk);
+			if (r < 0)
+				fail(walk, r, "leave");
+		}
 	}
-	if (!was_there)
-		r = report(walk, CHANGE_ADDED, path, upper, name, &now);
-	else if (!is_same_type)
-		r = report(walk, CHANGE_RETYPED, path, upper, name, &now);
-	else if (!S_ISDIR(now.st_mode) || now.st_mode != before.st_mode)
-		r = report(walk, CHANGE_MODIFIED, path, upper, name, &now);
-	if (r < 0 || !S_ISDIR(now.st_mode))
-		goto out;
-	inside = changes_open(upper, name, O_DIRECTORY, now.st_mode);
-	if (inside < 0) {
-		r = error_set(walk->err, -inside, "open '%s' of the overlay",
-			      path);
-		goto out;
-	}
-	if (is_same_type && is_opaque(upper, name)) {
-		struct names present = { 0 };
-
-		r = list(arena, inside, &present, walk->err);
-		if (!r)
-			r = report_covered(walk, arena, &fds, &present,
-					   arena_printf(arena, "%s/", path));
-	}
-	/* What an opaque directory holds replaces or adds: still compared. */
-	if (!r)
-		r = walk_directory(walk, inside, is_same_type ? &fds : &none,
-				   arena_printf(arena, "%s/", path),
-				   depth + 1);
-	if ((now.st_mode & 0700) != 0700 && geteuid() &&
-	    fchmod(inside, now.st_mode & 07777) < 0 && !r)
-		r = error_set(walk->err, errno, "chmod '%s' of the overlay",
-			      path);
-out:
-	close_fds(&fds);
 	return r;
 }
 
-static int walk_directory(struct walk *walk, int upper, const struct fds *below,
-			  const char *path, int depth)
+int changes_walk(int upper, const int *lowers, size_t count,
+		 const struct change_visitor *visitor, struct error *err)
 {
 	auto_arena struct arena *arena = arena_new();
-	struct names names = { 0 };
-	int r = list(arena, upper, &names, walk->err);
+	struct walk walk = {
+		.visitor = visitor, .err = err, .top = upper,
+		.path.arena = arena, .upper = -EBADF,
+	};
+	struct parts below = { .at = calloc(count, sizeof(struct part)) };
+	int r = count && !below.at ? -ENOMEM : 0;
 
-	if (depth > DEPTH_MOST)
-		return error_set(walk->err, ENAMETOOLONG, "the overlay is more "
-				 "than %d directories deep", DEPTH_MOST);
-	for (size_t i = 0; !r && i < names.count; i++)
-		r = walk_entry(walk, arena, upper, below, names.at[i], path,
-			       depth);
+	text_add(&walk.path, "");
+	for (; !r && below.count < count; below.count++) {
+		below.at[below.count].fd = lowers[below.count];
+		r = tree_identify(lowers[below.count],
+				  &below.at[below.count].id);
+	}
+	if (r < 0) {
+		free(below.at);
+		return error_set(err, -r, "read the layers of the overlay");
+	}
+	r = walk_enter(&walk, upper, &below, 0);
+	if (!r)
+		r = walk_on(&walk);
+	while (walk.depth)
+		walk_leave(&walk);
+	free(walk.levels);
 	return r;
-}
-
-int changes_walk(int upper, const int *lowers, size_t count, change_fn each,
-		 void *data, struct error *err)
-{
-	const struct fds below = { .at = (int *)lowers, .count = count };
-	struct walk walk = { .each = each, .data = data, .err = err };
-
-	return walk_directory(&walk, upper, &below, "", 0);
 }

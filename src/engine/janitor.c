@@ -20,8 +20,8 @@
 #include "engine/child.h"
 
 #include "sys/proc.h"
+#include "sys/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -37,7 +37,6 @@
 #include <unistd.h>
 
 enum {
-	WORK_DEPTH_MOST = 32,
 	/* PID 1 is not known: how often, and after how long, to try again */
 	REMOVE_TRIES = 20,
 	REMOVE_PAUSE_MS = 50,
@@ -46,60 +45,6 @@ enum {
 };
 
 /* ---- removing ------------------------------------------------------------- */
-
-static int remove_content(int directory, int depth);
-
-/* Directories of the kernel's have mode 000. */
-static int open_work(int parent, const char *name)
-{
-	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(parent, name, flags);
-
-	/* Root is never refused, and must not follow a link here. */
-	if (fd < 0 && errno == EACCES && geteuid() != 0 &&
-	    fchmodat(parent, name, 0700, 0) == 0)
-		fd = openat(parent, name, flags);
-	return fd;
-}
-
-static int remove_work(int parent, const char *name, int depth)
-{
-	int fd, r;
-
-	if (depth > WORK_DEPTH_MOST)
-		return -ELOOP;
-	if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
-		return 0;
-	if (errno == ENOTDIR)
-		return unlinkat(parent, name, 0) < 0 ? -errno : 0;
-	fd = open_work(parent, name);
-	if (fd < 0)
-		return -errno;
-	r = remove_content(fd, depth + 1);
-	if (r == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0)
-		r = -errno;
-	return r;
-}
-
-/* Takes @directory over. */
-static int remove_content(int directory, int depth)
-{
-	DIR *stream = fdopendir(directory);
-	struct dirent *entry;
-	int r = 0;
-
-	if (!stream) {
-		r = -errno;
-		close(directory);
-		return r;
-	}
-	while (r == 0 && (entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			r = remove_work(dirfd(stream), entry->d_name, depth);
-	closedir(stream);
-	return r;
-}
 
 /* What is there by that name; 0 or a negative errno. */
 static int leftover_look(const struct leftover *leftover, mode_t *ret_type,
@@ -180,7 +125,7 @@ static int leftover_remove(const struct leftover *leftover)
 	if (r <= 0 || !is_alone(leftover))
 		return r;
 	if (leftover->is_work)
-		return remove_work(leftover->parent_fd, leftover->name, 0);
+		return tree_remove(leftover->parent_fd, leftover->name);
 	r = unlinkat(leftover->parent_fd, leftover->name,
 		     leftover->is_directory ? AT_REMOVEDIR : 0);
 	return r < 0 && errno != ENOENT && errno != ENOTEMPTY ? -errno : 0;
@@ -202,6 +147,16 @@ static int remove_all(const struct run *run, struct error *err)
 		}
 	}
 	return failed;
+}
+
+void janitor_tidy(struct run *run)
+{
+	for (size_t i = run->leftovers.count; i-- > 0;) {
+		struct leftover *leftover = &run->leftovers.at[i];
+
+		if (!leftover->is_work && !leftover_remove(leftover))
+			leftover->is_void = true;
+	}
 }
 
 /* ---- what the janitor is told ---------------------------------------------- */

@@ -209,15 +209,22 @@ static int receive_upper(struct results *results, struct error *err)
 
 struct list {
 	int fd;
+	uint64_t size; /* written so far */
 	struct text_buf text;
 };
 
 enum { FLUSH_AT = 64 * 1024 };
+/* Of directories in directories each has the path of all, so lists grow fast. */
+#define LIST_MOST (UINT64_C(1) << 30)
 
 static int flush(struct list *list, struct error *err)
 {
 	size_t done = 0;
 
+	list->size += list->text.count;
+	if (list->size > LIST_MOST)
+		return error_set(err, EFBIG, "the list has more than %d "
+				 "megabytes", (int)(LIST_MOST >> 20));
 	while (done < list->text.count) {
 		ssize_t wrote = write(list->fd, list->text.at + done,
 				      list->text.count - done);
@@ -251,8 +258,11 @@ static int write_list(const struct results *results, struct error *err)
 {
 	auto_arena struct arena *arena = arena_new();
 	struct list list = { .fd = results->list, .text.arena = arena };
+	const struct change_visitor visitor = {
+		.change = list_change, .data = &list,
+	};
 	int r = changes_walk(results->upper, results->lowers.at,
-			     results->lowers.count, list_change, &list, err);
+			     results->lowers.count, &visitor, err);
 
 	if (!r)
 		r = flush(&list, err);
@@ -268,26 +278,18 @@ static int write_list(const struct results *results, struct error *err)
 int results_finish(struct run *run, bool succeeded, struct error *err)
 {
 	struct results *results = run->results;
-	struct error ignored;
 	int r;
 
 	if (!results)
 		return 0;
+	/* What the launcher made in the layer is no change of the payload's. */
+	janitor_tidy(run);
 	r = receive_upper(results, err);
 	if (!r && results->list >= 0)
 		r = write_list(results, err);
-	if (!results->export)
+	if (r < 0 || !succeeded || !results->export)
 		return r;
-	if (r < 0 || !succeeded) {
-		export_close(results->export, true, &ignored);
-		return r;
-	}
-	r = changes_walk(results->upper, results->lowers.at,
-			 results->lowers.count, export_change, results->export,
-			 err);
-	if (r < 0) {
-		export_close(results->export, true, &ignored);
-		return error_wrap(err, "export the changes");
-	}
-	return export_close(results->export, false, err);
+	r = export_run(results->export, results->upper, results->lowers.at,
+		       results->lowers.count, err);
+	return r < 0 ? error_wrap(err, "export the changes") : 0;
 }

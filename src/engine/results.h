@@ -26,18 +26,15 @@ int results_finish(struct run *run, bool succeeded, struct error *err);
 
 /* export.c: a copy of the changed files and directories. */
 struct export;
-struct change;
 
 /* The copy will be @path, which must not be there yet. */
 int export_open(struct run *run, const char *path, struct export **ret_export,
 		struct error *err);
-/* A change_fn: copy what may be copied. */
-int export_change(const struct change *change, void *export,
-		  struct error *err);
 /*
- * Everything is there: give it its name.  @failed: nothing is; what has been
- * copied so far is the janitor's.
+ * Make the copy and give it its name.  What there is of it after a failure is
+ * the janitor's.
  */
-int export_close(struct export *export, bool failed, struct error *err);
+int export_run(struct export *export, int upper, const int *lowers,
+	       size_t count, struct error *err);
 
 #endif

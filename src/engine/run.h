@@ -302,6 +302,11 @@ int janitor_hold(struct run *run, int fd, struct error *err);
 /* The child is there: nothing is removed before it has ended. */
 int janitor_watch(struct run *run, struct error *err);
 /*
+ * Everything inside is dead: remove the placeholders among run->leftovers
+ * before the workspace is looked at.
+ */
+void janitor_tidy(struct run *run);
+/*
  * The run is over, or never began: remove run->leftovers and the control
  * group, and end the janitor.  @err names the first that could not be removed.
  */
