@@ -208,9 +208,9 @@ int apifs_proc(struct child *child, const struct op *op,
 
 	if (point < 0)
 		return point;
-	if (mountfd_attach(proc, point, op->dest, err) < 0)
+	if (root_attach(child, proc, point, op->dest, err) < 0)
 		return op_say(child, err, "Can't mount proc on /newroot/%s",
-			      op->dest + (op->dest[0] == '/'));
+			      op->dest + strspn(op->dest, "/"));
 	if (child_is_bwrap(child))
 		return cover_proc_bwrap(child, proc, err);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(proc_covers); i++)
@@ -368,9 +368,9 @@ int apifs_dev(struct child *child, const struct op *op, struct source *source,
 	if (point < 0)
 		return point;
 	dev = apifs_tmpfs(child, &tmpfs, false, err);
-	if (dev < 0 || mountfd_attach(dev, point, op->dest, err) < 0)
+	if (dev < 0 || root_attach(child, dev, point, op->dest, err) < 0)
 		return op_say(child, err, "Can't mount tmpfs on /newroot/%s",
-			      op->dest + (op->dest[0] == '/'));
+			      op->dest + strspn(op->dest, "/"));
 	r = fill_dev(child, dev, source, err);
 	if (!r)
 		r = make_shm(child, dev, err);

@@ -57,9 +57,11 @@ int op_say(const struct child *child, struct error *err, const char *format,
 	return error_result(err);
 }
 
-/* Does @op put a mount on "/"? */
-static bool covers_root(const struct op *op)
+/* Does @op put a mount on "/"?  A file there is an error like others. */
+static bool covers_root(const struct op *op, const struct source *source)
 {
+	if (source->type && !S_ISDIR(source->type))
+		return false;
 	switch (op->kind) {
 	case OP_BIND:
 	case OP_BIND_FD:
@@ -148,7 +150,8 @@ int assemble_root(struct child *child, struct error *err)
 	       child->sources[child->next].skipped)
 		child->next++;
 	if (child->next < plan->ops.count &&
-	    covers_root(&plan->ops.at[child->next])) {
+	    covers_root(&plan->ops.at[child->next],
+			&child->sources[child->next])) {
 		const struct op *op = &plan->ops.at[child->next];
 
 		mount = op_mount(child, op, &child->sources[child->next], err);
@@ -173,10 +176,6 @@ static int do_mount(struct child *child, const struct op *op,
 	auto_close int mount = -EBADF, point = -EBADF;
 	mode_t type = source->type ? source->type : S_IFDIR;
 
-	if (covers_root(op)) {
-		mount = op_mount(child, op, source, err);
-		return mount < 0 ? mount : root_replace(child, mount, err);
-	}
 	point = point_open(child, op, !S_ISDIR(type), err);
 	if (point < 0)
 		return point;
@@ -184,15 +183,15 @@ static int do_mount(struct child *child, const struct op *op,
 	if (mount >= 0 && op->kind == OP_BIND && !child_is_bwrap(child) &&
 	    verify_mount(mount, op, err) < 0)
 		return error_result(err);
-	if (mount >= 0 && !mountfd_attach(mount, point, op->dest, err))
+	if (mount >= 0 && !root_attach(child, mount, point, op->dest, err))
 		return 0;
 	if (op->kind == OP_TMPFS)
 		return op_say(child, err, "Can't mount tmpfs on /newroot/%s",
-			      op->dest + (op->dest[0] == '/'));
+			      op->dest + strspn(op->dest, "/"));
 	return op_say(child, err, "Can't bind mount /oldroot%s on /newroot/%s:"
 		      " Unable to mount source on destination",
 		      op->source ? op->source : "",
-		      op->dest + (op->dest[0] == '/'));
+		      op->dest + strspn(op->dest, "/"));
 }
 
 /*
@@ -235,7 +234,8 @@ static int do_mask(struct child *child, const struct op *op, struct error *err)
 	mount = stays_empty(child->plan, op) ?
 		apifs_blank(child, BLANK_DIRECTORY, err) :
 		apifs_tmpfs(child, op, true, err);
-	return mount < 0 ? mount : mountfd_attach(mount, point, op->dest, err);
+	return mount < 0 ? mount :
+	       root_attach(child, mount, point, op->dest, err);
 }
 
 static int do_hide(struct child *child, const struct op *op, struct error *err)
@@ -252,7 +252,8 @@ static int do_hide(struct child *child, const struct op *op, struct error *err)
 		return error_set(err, errno, "stat '%s'", op->dest);
 	mount = apifs_blank(child, S_ISDIR(status.st_mode) ?
 			    BLANK_CLOSED_DIRECTORY : BLANK_CLOSED_FILE, err);
-	return mount < 0 ? mount : mountfd_attach(mount, point, op->dest, err);
+	return mount < 0 ? mount :
+	       root_attach(child, mount, point, op->dest, err);
 }
 
 static int do_remount(struct child *child, const struct op *op,
@@ -262,25 +263,29 @@ static int do_remount(struct child *child, const struct op *op,
 		.set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 		       MOUNT_ATTR_NODEV,
 	};
-	auto_close int point = rootfs_open(child->root, op->dest,
-					   ROOTFS_FOLLOW, err);
+	auto_close int parent = -EBADF, point = -EBADF;
 	struct statx status;
+	const char *name;
 
+	/* Nothing can be mounted there, but its parents are made first. */
+	if (child_is_bwrap(child)) {
+		parent = point_open_parent(child, op, &name, err);
+		if (parent < 0)
+			return parent;
+	}
+	point = rootfs_open(child->root, op->dest, ROOTFS_FOLLOW, err);
 	if (point < 0)
-		return op_say(child, err, "Can't remount readonly on "
-			      "/newroot/%s: realpath(destination)",
-			      op->dest + (op->dest[0] == '/'));
+		return op_say(child, err, "Can't remount readonly on %s: "
+			      "realpath(destination)", op->dest);
 	if (statx(point, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0,
 		  &status) < 0)
 		return error_set(err, errno, "statx '%s'", op->dest);
 	if (!(status.stx_attributes & STATX_ATTR_MOUNT_ROOT)) {
 		error_set(err, child_is_bwrap(child) ? 0 : EINVAL,
 			  "'%s' is not a mount point", op->dest);
-		return op_say(child, err, "Can't remount readonly on "
-			      "/newroot/%s: Unable to find \"/newroot/%s\" in "
-			      "mount table",
-			      op->dest + (op->dest[0] == '/'),
-			      op->dest + (op->dest[0] == '/'));
+		return op_say(child, err, "Can't remount readonly on %s: "
+			      "Unable to find \"%s\" in mount table", op->dest,
+			      op->dest);
 	}
 	return mountfd_set_attr(point, &attr, err);
 }
@@ -295,10 +300,10 @@ static int do_mqueue(struct child *child, const struct op *op,
 		return point;
 	mount = mountfd_new("mqueue", NULL, 0, MOUNT_ATTR_NOSUID |
 			    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
-	if (mount >= 0 && !mountfd_attach(mount, point, op->dest, err))
+	if (mount >= 0 && !root_attach(child, mount, point, op->dest, err))
 		return 0;
 	return op_say(child, err, "Can't mount mqueue on /newroot/%s",
-		      op->dest + (op->dest[0] == '/'));
+		      op->dest + strspn(op->dest, "/"));
 }
 
 static int do_op(struct child *child, const struct op *op,

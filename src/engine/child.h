@@ -34,6 +34,7 @@ struct child {
 	struct arena *arena;
 	struct source *sources; /* run->sources: one an operation */
 	int root;               /* O_PATH of the new root, -EBADF before */
+	uint64_t root_id;       /* the mount that it is in */
 	struct rlimit files;    /* RLIMIT_NOFILE, as the payload gets it */
 	int procfs;             /* the host's /proc, see sys/proc.h */
 	size_t next;            /* first operation that is not done */
@@ -87,11 +88,11 @@ int overlay_mount(struct child *child, const struct op *op,
 int point_open(struct child *child, const struct op *op, bool is_file,
 	       struct error *err);
 /*
- * The directory @op->dest, made as a parent of what @op makes: with the mode
- * that bubblewrap's language gives parents.
+ * The directory of @op->dest, made if it is missing, with the mode that
+ * bubblewrap's language gives parents; *ret_name is what is left of the path.
  */
 int point_open_parent(struct child *child, const struct op *op,
-		      struct error *err);
+		      const char **ret_name, struct error *err);
 /* What is at @dest, O_PATH; -ENOENT, with @err untouched: nothing. */
 int point_find(struct child *child, const char *dest, struct error *err);
 /* @mount is a tmpfs of ours: mount points may be made in it. */
@@ -106,6 +107,9 @@ void point_is_memory(struct child *child, int mount);
 
 /* root.c: @mount becomes "/", what was "/" is gone. */
 int root_replace(struct child *child, int mount, struct error *err);
+/* Attach @mount on @point, called @path; on "/", however named, replace it. */
+int root_attach(struct child *child, int mount, int point, const char *path,
+		struct error *err);
 /*
  * Clone @name out of @tmpfs, a mount of ours that is attached nowhere.  Before
  * Linux 6.15 that takes attaching it for a moment, and then *@tmpfs is

@@ -16,24 +16,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-/* The directory that holds @op's destination, and the last component. */
-static int open_parent(struct child *child, const struct op *op,
-		       const char **ret_name, struct error *err)
-{
-	char *path = path_normalise(child->arena, op->dest);
-	char *slash = strrchr(path, '/');
-	struct op parent = *op;
-	int fd;
-
-	*ret_name = slash + 1;
-	*slash = '\0';
-	parent.dest = *path ? path : "/";
-	fd = point_open_parent(child, &parent, err);
-	if (fd >= 0)
-		return fd;
-	return op_say(child, err, "Can't mkdir parents for %s", op->dest);
-}
-
 int file_dir(struct child *child, const struct op *op, struct error *err)
 {
 	const char *name;
@@ -54,7 +36,7 @@ int file_dir(struct child *child, const struct op *op, struct error *err)
 	}
 	if (there != -ENOENT)
 		return there;
-	parent = open_parent(child, op, &name, err);
+	parent = point_open_parent(child, op, &name, err);
 	if (parent < 0)
 		return parent;
 	if (mkdirat(parent, name, mode) < 0 && errno != EEXIST) {
@@ -118,7 +100,7 @@ static int reopen_for_writing(struct child *child, int parent,
 int file_write(struct child *child, const struct op *op, struct error *err)
 {
 	const char *name;
-	auto_close int parent = open_parent(child, op, &name, err);
+	auto_close int parent = point_open_parent(child, op, &name, err);
 	auto_close int fd = -EBADF;
 
 	if (parent < 0)
@@ -144,10 +126,8 @@ int file_bind_data(struct child *child, const struct op *op, struct error *err)
 		       (op->flags & OP_READ_ONLY ? MOUNT_ATTR_RDONLY : 0),
 	};
 	auto_close int scratch = -EBADF, fd = -EBADF, mount = -EBADF;
-	auto_close int point = point_open(child, op, true, err);
+	auto_close int point = -EBADF;
 
-	if (point < 0)
-		return point;
 	scratch = apifs_tmpfs(child, &tmpfs, !child_is_bwrap(child), err);
 	if (scratch < 0)
 		return scratch;
@@ -166,6 +146,9 @@ int file_bind_data(struct child *child, const struct op *op, struct error *err)
 	mount = root_clone(&scratch, "data", err);
 	if (mount < 0)
 		return mount;
+	point = point_open(child, op, true, err);
+	if (point < 0)
+		return point;
 	if (mountfd_set_attr(mount, &attr, err) < 0 ||
 	    mountfd_attach(mount, point, op->dest, err) < 0)
 		return error_result(err);
@@ -178,7 +161,7 @@ int file_bind_data(struct child *child, const struct op *op, struct error *err)
 int file_symlink(struct child *child, const struct op *op, struct error *err)
 {
 	const char *name;
-	auto_close int parent = open_parent(child, op, &name, err);
+	auto_close int parent = point_open_parent(child, op, &name, err);
 	char there[PATH_MAX];
 	ssize_t length;
 	int code;

@@ -318,7 +318,7 @@ static int gather_proc(const struct child *child, const struct op *op,
 			     "unmasked /proc");
 	}
 	return op_say(child, err, "Can't mount proc on /newroot/%s",
-		      op->dest + (op->dest[0] == '/'));
+		      op->dest + strspn(op->dest, "/"));
 }
 
 static int gather_op(const struct child *child, const struct op *op,

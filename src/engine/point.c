@@ -378,7 +378,7 @@ static int make_point(struct child *child, const struct op *op,
 		return op_say(child, err, "Can't mkdir parents for %s",
 			      op->dest);
 	if (is_file)
-		return op_say(child, err, "Can't create file at %s", op->dest);
+		return op_say(child, err, "Can't create file %s", op->dest);
 	return op_say(child, err, "Can't mkdir %s", op->dest);
 }
 
@@ -390,7 +390,8 @@ static int open_or_make(struct child *child, const struct op *op, bool is_file,
 	int r = walk(child, op->dest, &part, err);
 
 	if (r < 0)
-		return r;
+		return op_say(child, err, is_file ? "Can't create file %s" :
+			      "Can't mkdir %s", op->dest);
 	found = part.fd;
 	if (part.rest[0])
 		return make_point(child, op, &part, is_file, mode, err);
@@ -405,9 +406,26 @@ int point_open(struct child *child, const struct op *op, bool is_file,
 }
 
 int point_open_parent(struct child *child, const struct op *op,
-		      struct error *err)
+		      const char **ret_name, struct error *err)
 {
 	mode_t mode = child_is_bwrap(child) ? parent_mode(op) : 0755;
+	size_t end = strlen(op->dest), start;
+	struct op parent = *op;
+	int fd;
 
-	return open_or_make(child, op, false, mode, err);
+	while (end && op->dest[end - 1] == '/')
+		end--;
+	for (start = end; start && op->dest[start - 1] != '/'; start--)
+		;
+	parent.dest = arena_strndup(child->arena, op->dest, start);
+	fd = open_or_make(child, &parent, false, mode, err);
+	if (fd < 0 && !err->code)
+		err->code = ENOTDIR;
+	if (fd < 0)
+		return op_say(child, err, "Can't mkdir parents for %s",
+			      op->dest);
+	/* Of "/", the name in itself. */
+	*ret_name = end == start ? "." :
+		    arena_strndup(child->arena, op->dest + start, end - start);
+	return fd;
 }

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-static int verify_root(int mount, struct error *err)
+static int verify_root(struct child *child, int mount, struct error *err)
 {
 	uint64_t wanted, here, above;
 
@@ -34,6 +34,7 @@ static int verify_root(int mount, struct error *err)
 				 "one: '/' is mount %llu, '/..' is %llu",
 				 (unsigned long long)here,
 				 (unsigned long long)above);
+	child->root_id = here;
 	return 0;
 }
 
@@ -50,12 +51,26 @@ int root_replace(struct child *child, int mount, struct error *err)
 		return error_set(err, errno, "detach the old root");
 	if (chdir("/") < 0)
 		return error_set(err, errno, "chdir '/'");
-	if (verify_root(mount, err) < 0)
+	if (verify_root(child, mount, err) < 0)
 		return error_result(err);
 	child->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (child->root < 0)
 		return error_set(err, errno, "open '/'");
 	return 0;
+}
+
+int root_attach(struct child *child, int mount, int point, const char *path,
+		struct error *err)
+{
+	struct statx status;
+
+	if (statx(point, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID,
+		  &status) < 0)
+		return error_set(err, errno, "statx '%s'", path);
+	if (status.stx_attributes & STATX_ATTR_MOUNT_ROOT &&
+	    status.stx_mnt_id == child->root_id)
+		return root_replace(child, mount, err);
+	return mountfd_attach(mount, point, path, err);
 }
 
 static int clone_attached(int *tmpfs, const char *name, struct error *err)
