@@ -69,9 +69,7 @@ static int print_error(struct arena *arena, const struct plan *plan,
 {
 	const char *level = plan && plan->bwrap.level_prefix ? "<3>" : "";
 
-	print_line(arena, level, err->code
-		   ? arena_printf(arena, "%s: %s", err->text,
-				  strerrordesc_np(err->code)) : err->text);
+	print_line(arena, level, error_line(arena, err));
 	if (*err->remedy && !is_bwrap)
 		print_line(arena, level, err->remedy);
 	if (is_bwrap)

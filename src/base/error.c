@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/error.h"
 
+#include "base/mem.h"
+
 #include <assert.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,19 +15,49 @@ int error_result(const struct error *err)
 	return err->code ? -err->code : -EINVAL;
 }
 
-int error_set(struct error *err, int code, const char *format, ...)
+/* Everything is forgotten but the stage. */
+static void error_start(struct error *err, int code)
 {
 	char stage[sizeof(err->stage)];
-	va_list args;
 
 	memcpy(stage, err->stage, sizeof(stage));
 	memset(err, 0, sizeof(*err));
 	memcpy(err->stage, stage, sizeof(stage));
 	err->code = code;
+}
+
+int error_set(struct error *err, int code, const char *format, ...)
+{
+	va_list args;
+
+	error_start(err, code);
 	va_start(args, format);
 	vsnprintf(err->text, sizeof(err->text), format, args);
 	va_end(args);
 	return error_result(err);
+}
+
+int error_call(struct error *err, int code, const char *call,
+	       const char *format, ...)
+{
+	va_list args;
+
+	assert(strlen(call) < sizeof(err->call));
+	error_start(err, code);
+	snprintf(err->call, sizeof(err->call), "%s", call);
+	va_start(args, format);
+	vsnprintf(err->text, sizeof(err->text), format, args);
+	va_end(args);
+	return error_result(err);
+}
+
+void error_say(struct error *err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err->text, sizeof(err->text), format, args);
+	va_end(args);
 }
 
 int error_wrap(struct error *err, const char *format, ...)
@@ -63,6 +94,13 @@ void error_reason(struct error *err, const char *reason)
 void error_status(struct error *err, int status)
 {
 	err->status = status;
+}
+
+const char *error_line(struct arena *arena, const struct error *err)
+{
+	if (!err->code || err->is_complete)
+		return err->text;
+	return arena_printf(arena, "%s: %s", err->text, strerror(err->code));
 }
 
 const char *error_errno_name(int code)

@@ -314,16 +314,6 @@ static uint64_t report_elapsed_ms(const struct run *run)
 		run->started) / 1000000U;
 }
 
-/* As the user reads it, without the prefix. */
-static const char *report_error_text(const struct run *run,
-				     const struct error *err)
-{
-	if (!err->code)
-		return err->text;
-	return arena_printf(run->arena, "%s: %s", err->text,
-			    strerror(err->code));
-}
-
 /* ---- status --------------------------------------------------------------- */
 
 static void report_add_skipped(struct text_buf *line, const struct run *run)
@@ -412,7 +402,7 @@ static void report_add_error(struct text_buf *line, const struct run *run,
 	report_add_text(line, "reason",
 			err->reason[0] ? err->reason : "other");
 	report_add_text(line, "errno", error_errno_name(err->code));
-	report_add_text(line, "message", report_error_text(run, err));
+	report_add_text(line, "message", error_line(run->arena, err));
 	report_add_text(line, "remedy", err->remedy[0] ? err->remedy : NULL);
 	text_add(line, "}\n");
 }
@@ -451,7 +441,7 @@ static const char *report_audit_error(const struct run *run,
 				      const struct report_end *end)
 {
 	if (end->error)
-		return report_error_text(run, end->error);
+		return error_line(run->arena, end->error);
 	if (end->timed_out)
 		return "timed out";
 	if (end->caller_gone)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/error.h"
 
+#include "base/mem.h"
+
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <limits.h>
@@ -67,4 +69,26 @@ Test(error, names_of_errno)
 	cr_expect_null(error_errno_name(0));
 	cr_expect_null(error_errno_name(-1));
 	cr_expect_null(error_errno_name(99999));
+}
+
+Test(error, of_a_system_call)
+{
+	auto_arena struct arena *arena = arena_new();
+	struct error err = { .stage = "gather" };
+
+	cr_expect_eq(error_call(&err, EPERM, "open_tree", "open_tree '%s'",
+				"/x"), -EPERM);
+	error_wrap(&err, "bind");
+	cr_expect_str_eq(err.call, "open_tree");
+	cr_expect_str_eq(err.stage, "gather");
+	cr_expect_str_eq(error_line(arena, &err),
+			 "bind: open_tree '/x': Operation not permitted");
+	error_say(&err, "refused (%s)", "EPERM");
+	err.is_complete = true;
+	cr_expect_str_eq(error_line(arena, &err), "refused (EPERM)");
+	cr_expect_str_eq(err.call, "open_tree");
+	/* Another cause is another call, or none. */
+	error_set(&err, 0, "no");
+	cr_expect_str_eq(err.call, "");
+	cr_expect_str_eq(error_line(arena, &err), "no");
 }
