@@ -34,9 +34,6 @@ const char *op_describe(struct arena *arena, const struct op *op)
 
 int op_fail(const struct child *child, const struct op *op, struct error *err)
 {
-	if (err->code == EMFILE)
-		error_remedy(err, "the hard limit on open files is too low for "
-			     "this many mounts: raise it (ulimit -Hn)");
 	if (child_is_bwrap(child))
 		return error_result(err);
 	return error_wrap(err, "%s: %s",

@@ -61,7 +61,8 @@ static int cut_propagation(const struct child *child, struct error *err)
 	    child->plan->ns[NS_USER].want == NS_WANT_JOIN)
 		return 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return error_set(err, errno, "Failed to make / slave");
+		return error_call(err, errno, "mount", "Failed to make / "
+				  "slave");
 	return 0;
 }
 
@@ -144,7 +145,7 @@ static int start_payload(struct child *child, struct error *err)
 	 */
 	payload = vfork();
 	if (payload < 0)
-		return error_set(err, errno, "fork the payload");
+		return error_call(err, errno, "vfork", "fork the payload");
 	if (!payload)
 		payload_run(child);
 	init_run(child->run, payload);

@@ -173,6 +173,17 @@ enum { RESOURCES_FDS_MOST = 9 };
 /* The group's descriptors; how many. */
 size_t resources_fds(const struct run *run, int *ret_fds);
 
+/* program.c: why a program does not start. */
+/*
+ * Is @path hidden by a mask?  Then @err names it, and the line that shows
+ * @path again.
+ */
+bool program_explain_hidden(const struct child *child, const char *path,
+			    struct error *err);
+/* exec(2) of @path failed with @err->code: say more of it, where there is. */
+void program_explain(const struct child *child, const char *path,
+		     struct error *err);
+
 /* payload.c: cwd, command, exec. */
 int payload_find(struct child *child, struct error *err);
 _Noreturn void payload_run(struct child *child);

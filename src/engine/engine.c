@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 
 #include "engine/child.h"
+#include "engine/diagnose.h"
 #include "engine/relay.h"
 #include "engine/results.h"
 #include "engine/stages.h"
@@ -59,74 +60,29 @@ void stages_log(const struct run *run, int stage, const struct error *err)
 
 	if (fd < 0)
 		return;
-	if (!err)
-		dprintf(fd, "sbx-launch: %s: ok\n", stage_names[stage]);
-	else if (err->code)
-		dprintf(fd, "sbx-launch: %s: %s: %s\n", stage_names[stage],
-			err->text, strerror(err->code));
-	else
-		dprintf(fd, "sbx-launch: %s: %s\n", stage_names[stage],
-			err->text);
+	dprintf(fd, "sbx-launch: %s: %s\n", stage_names[stage],
+		err ? error_line(run->arena, err) : "ok");
 }
 
-/* ENOSPC means a limit, and never a disk: name the one that is 0. */
-static int explain_limit(const struct run *run, struct error *err)
+/* bubblewrap's callers know its words. */
+static int fail_spawn(const struct run *run, struct error *err)
 {
-	static const struct {
-		uint64_t flag;
-		const char *name;
-	} limits[] = {
-		{ CLONE_NEWUSER, "user" }, { CLONE_NEWNS, "mnt" },
-		{ CLONE_NEWPID, "pid" }, { CLONE_NEWNET, "net" },
-		{ CLONE_NEWIPC, "ipc" }, { CLONE_NEWUTS, "uts" },
-		{ CLONE_NEWCGROUP, "cgroup" },
-	};
-	uint64_t flags = identity_clone_flags(run);
-
-	error_set(err, 0, "make the namespaces: a limit below /proc/sys/user "
-		  "or the depth to which they nest is reached (ENOSPC)");
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-		struct error ignored;
-		const char *path = arena_printf(run->arena,
-			"sys/user/max_%s_namespaces", limits[i].name);
-		auto_close int fd = flags & limits[i].flag ?
-			proc_open_file(-EBADF, path, O_RDONLY, &ignored) :
-			-EBADF;
-		char digits[2];
-
-		if (fd < 0 || read(fd, digits, 2) != 2 ||
-		    memcmp(digits, "0\n", 2) != 0)
-			continue;
-		error_set(err, 0, "make the namespaces: user.max_%s_namespaces "
-			  "is 0 (ENOSPC)", limits[i].name);
-		error_remedy(err, "whoever runs this machine or the "
-			     "surrounding container has to allow more: sysctl "
-			     "-w user.max_%s_namespaces=N", limits[i].name);
-		break;
+	if (run->plan->rules == PLAN_RULES_PROFILE)
+		return error_wrap(err, "make the namespaces");
+	if (err->code == EPERM && run->ids.new_userns) {
+		error_say(err, "No permissions to create a new namespace, "
+			   "likely because the kernel does not allow "
+			   "non-privileged user namespaces.");
+		return -EPERM;
 	}
-	error_reason(err, "ns-limit");
-	return error_result(err);
-}
-
-static int explain_spawn(const struct run *run, struct error *err)
-{
-	if (run->plan->rules == PLAN_RULES_BWRAP) {
-		if (err->code == EPERM && run->ids.new_userns)
-			return error_set(err, EPERM, "No permissions to create "
-				"a new namespace, likely because the kernel "
-				"does not allow non-privileged user "
-				"namespaces.");
-		if (err->code == ENOSPC)
-			return error_set(err, 0, "Creating new namespace "
-				"failed: nesting depth or /proc/sys/user/max_"
-				"*_namespaces exceeded (ENOSPC)");
-		return error_set(err, err->code, "Creating new namespace "
-				 "failed");
+	if (err->code != ENOSPC) {
+		error_say(err, "Creating new namespace failed");
+		return error_result(err);
 	}
-	if (err->code == ENOSPC)
-		return explain_limit(run, err);
-	error_reason(err, "namespaces");
-	return error_wrap(err, "make the namespaces");
+	error_say(err, "Creating new namespace failed: nesting depth or "
+		   "/proc/sys/user/max_*_namespaces exceeded (ENOSPC)");
+	err->is_complete = true;
+	return -ENOSPC;
 }
 
 static int spawn(struct run *run, struct error *err)
@@ -138,7 +94,8 @@ static int spawn(struct run *run, struct error *err)
 	};
 	const struct plan_ns *pid = &run->plan->ns[NS_PID];
 
-	if (run_connect(run, err) < 0 || join_before(run, err) < 0)
+	if (diagnose_before_spawn(run, err) < 0 || run_connect(run, err) < 0 ||
+	    join_before(run, err) < 0)
 		return error_result(err);
 	if (pid->want == NS_WANT_JOIN && pid->also_new) {
 		if (join_spawn(run, &args, err) < 0)
@@ -149,7 +106,7 @@ static int spawn(struct run *run, struct error *err)
 	}
 	run->child = proc_clone(&args, &run->child_pidfd, err);
 	if (run->child < 0)
-		return explain_spawn(run, err);
+		return fail_spawn(run, err);
 	if (!run->child)
 		child_run(run);
 	close(run->child_socket);
@@ -185,7 +142,7 @@ static int prepare(struct run *run, struct error *err)
 			   bwrap->userns_block_fd >= 0;
 	/* Groups that root has would go on to open files inside. */
 	if (run->ids.switches && setgroups(0, NULL) < 0)
-		return error_set(err, errno, "setgroups");
+		return error_call(err, errno, "setgroups", "setgroups");
 	if (run->ids.switches && relay_give(run, err) < 0)
 		return error_result(err);
 	if (host_prepare(run, err) < 0 || results_prepare(run, err) < 0)
@@ -213,6 +170,7 @@ static int run_stages(struct run *run, struct error *err)
 		if (r < 0) {
 			snprintf(err->stage, sizeof(err->stage), "%s",
 				 stage_names[stage]);
+			diagnose(run, err);
 			return r;
 		}
 	}

@@ -82,7 +82,8 @@ static int open_without_link(struct arena *arena, const char *path,
 
 	fd = rootfs_open(top, path, ROOTFS_NO_SYMLINKS, NULL);
 	if (fd >= 0 || fd != -ELOOP)
-		return fd >= 0 ? fd : error_set(err, -fd, "open '%s'", path);
+		return fd >= 0 ? fd : error_call(err, -fd, "open", "open '%s'",
+						 path);
 	*slash = '\0';
 	r = rootfs_walk(top, *copy ? copy : "/", trusted_link, NULL, &part,
 			err);
@@ -94,10 +95,10 @@ static int open_without_link(struct arena *arena, const char *path,
 	}
 	above = part.fd;
 	if (part.rest[0])
-		return error_set(err, ENOENT, "open '%s'", path);
+		return error_call(err, ENOENT, "open", "open '%s'", path);
 	fd = openat(above, slash + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return error_set(err, errno, "open '%s'", path);
+		return error_call(err, errno, "open", "open '%s'", path);
 	if (!fstatat(fd, "", &status, AT_EMPTY_PATH) &&
 	    !S_ISLNK(status.st_mode))
 		return fd;
@@ -125,7 +126,7 @@ int gather_open(const struct plan *plan, const struct op *op, const char *path,
 	if (is_bare(plan, op, path))
 		return open_without_link(plan->arena, path, err);
 	fd = open(path, O_PATH | O_CLOEXEC);
-	return fd < 0 ? error_set(err, errno, "open '%s'", path) : fd;
+	return fd < 0 ? error_call(err, errno, "open", "open '%s'", path) : fd;
 }
 
 /*
@@ -310,13 +311,6 @@ static int gather_proc(const struct child *child, const struct op *op,
 				    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 	if (source->mount >= 0)
 		return 0;
-	if (err->code == EPERM && !child_is_bwrap(child)) {
-		error_reason(err, "proc-masked");
-		error_remedy(err, "parts of the surrounding /proc are covered "
-			     "(a container masks them), so the kernel gives "
-			     "no new one: start the container with an "
-			     "unmasked /proc");
-	}
 	return op_say(child, err, "Can't mount proc on /newroot/%s",
 		      op->dest + strspn(op->dest, "/"));
 }

@@ -51,16 +51,6 @@ static int idmap_for(struct run *run, struct idmaps *maps, int mount,
 	return map->userns;
 }
 
-static int fail_idmap(const char *path, struct error *err)
-{
-	error_wrap(err, "'%s' cannot be shown with other owners", path);
-	error_reason(err, "idmap");
-	error_remedy(err, "its file system or one mounted below it has no id-mapped "
-		     "mounts: use ext4, xfs, btrfs or tmpfs, or start as an "
-		     "ordinary user, or set run-as = caller");
-	return error_result(err);
-}
-
 /* Set @attr and the id map of the owner of @mount's root. */
 static int map_tree(struct run *run, struct idmaps *maps, int mount,
 		    struct mountfd_attr attr, const char *path,
@@ -70,7 +60,8 @@ static int map_tree(struct run *run, struct idmaps *maps, int mount,
 	if (attr.idmap_userns < 0)
 		return error_result(err);
 	if (mountfd_set_attr(mount, &attr, err) < 0)
-		return fail_idmap(path, err);
+		return error_wrap(err, "'%s' cannot be shown with other "
+				  "owners", path);
 	return 0;
 }
 
@@ -146,7 +137,8 @@ static int map_upper(struct run *run, struct idmaps *maps, const struct op *op,
 	if (attr.idmap_userns < 0)
 		return error_result(err);
 	if (mountfd_set_attr(mount, &attr, err) < 0)
-		return fail_idmap(upper, err);
+		return error_wrap(err, "'%s' cannot be shown with other "
+				  "owners", upper);
 	return 0;
 }
 
@@ -191,6 +183,7 @@ int gather_outside(struct run *run, struct error *err)
 
 		if (!is_mapped(op))
 			continue;
+		run->progress->op = i;
 		if (op->lowers.count)
 			r = map_overlay(run, &maps, op, source, err);
 		else if (op->kind == OP_BIND)
@@ -198,6 +191,8 @@ int gather_outside(struct run *run, struct error *err)
 		if (r < 0)
 			op_fail(&wrapper, op, err);
 	}
+	if (!r)
+		run->progress->op = SIZE_MAX;
 	for (size_t i = 0; i < maps.count; i++)
 		if (maps.at[i].userns >= 0)
 			close(maps.at[i].userns);

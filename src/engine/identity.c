@@ -191,29 +191,17 @@ static const char *one_line(struct arena *arena, uint32_t inside,
 	return arena_printf(arena, "%u %u 1\n", inside, outside);
 }
 
-static int explain_maps(struct error *err)
-{
-	if (err->code == EPERM && !geteuid())
-		error_remedy(err, "mapping the host's uid 0 needs CAP_SETFCAP: "
-			     "start as an ordinary user, or add that "
-			     "capability");
-	error_reason(err, "uidmap");
-	return error_result(err);
-}
-
 int identity_map_outside(struct run *run, struct error *err)
 {
 	const struct run_ids *ids = &run->ids;
 
 	if (!ids->parent_maps)
 		return 0;
-	if (userns_write_maps(-EBADF, run->child,
-			      one_line(run->arena, ids->inside_uid,
-				       ids->host_uid),
-			      one_line(run->arena, ids->inside_gid,
-				       ids->host_gid), true, err) < 0)
-		return explain_maps(err);
-	return 0;
+	return userns_write_maps(-EBADF, run->child,
+				 one_line(run->arena, ids->inside_uid,
+					  ids->host_uid),
+				 one_line(run->arena, ids->inside_gid,
+					  ids->host_gid), true, err);
 }
 
 /*
@@ -270,14 +258,13 @@ int identity_map_self(struct child *child, struct error *err)
 		return check_maps(child, err);
 	if (!run->ids.new_userns || run->ids.parent_maps)
 		return 0;
-	if (userns_write_maps(child->procfs, 0,
-			      one_line(child->arena, as_root ? 0 :
-				       run->ids.inside_uid, run->ids.host_uid),
-			      one_line(child->arena, as_root ? 0 :
-				       run->ids.inside_gid, run->ids.host_gid),
-			      true, err) < 0)
-		return explain_maps(err);
-	return 0;
+	return userns_write_maps(child->procfs, 0,
+				 one_line(child->arena, as_root ? 0 :
+					  run->ids.inside_uid,
+					  run->ids.host_uid),
+				 one_line(child->arena, as_root ? 0 :
+					  run->ids.inside_gid,
+					  run->ids.host_gid), true, err);
 }
 
 /*
@@ -292,9 +279,11 @@ int identity_switch(struct child *child, struct error *err)
 	if (!ids->switches)
 		return join_ids(child, err);
 	if (setresgid(ids->inside_gid, ids->inside_gid, ids->inside_gid) < 0)
-		return error_set(err, errno, "become gid %u", ids->inside_gid);
+		return error_call(err, errno, "setresgid", "become gid %u",
+				  ids->inside_gid);
 	if (setresuid(ids->inside_uid, ids->inside_uid, ids->inside_uid) < 0)
-		return error_set(err, errno, "become uid %u", ids->inside_uid);
+		return error_call(err, errno, "setresuid", "become uid %u",
+				  ids->inside_uid);
 	/* The change of ids forgot it. */
 	return proc_die_with_parent(0, err);
 }
@@ -317,7 +306,7 @@ static int second_userns(struct child *child, struct error *err)
 					 "user.max_user_namespaces");
 	}
 	if (unshare(CLONE_NEWUSER) < 0)
-		return error_set(err, errno, "unshare user ns");
+		return error_call(err, errno, "unshare", "unshare user ns");
 	return userns_write_maps(child->procfs, 0,
 				 one_line(child->arena, ids->inside_uid,
 					  as_root ? 0 : ids->inside_uid),
@@ -345,7 +334,8 @@ int identity_settle(struct child *child, struct error *err)
 		return op_say(child, err, "loopback: Failed to bring lo up");
 	if (plan->hostname && plan->ns[NS_UTS].want != NS_WANT_HOST &&
 	    sethostname(plan->hostname, strlen(plan->hostname)) < 0) {
-		error_set(err, errno, "sethostname '%s'", plan->hostname);
+		error_call(err, errno, "sethostname", "sethostname '%s'",
+			   plan->hostname);
 		return op_say(child, err, "Can't set hostname to %s",
 			      plan->hostname);
 	}

@@ -115,6 +115,7 @@ static void message_end_strings(struct error *error)
 {
 	error->stage[sizeof(error->stage) - 1] = '\0';
 	error->reason[sizeof(error->reason) - 1] = '\0';
+	error->call[sizeof(error->call) - 1] = '\0';
 	error->text[sizeof(error->text) - 1] = '\0';
 	error->remedy[sizeof(error->remedy) - 1] = '\0';
 }

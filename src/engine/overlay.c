@@ -135,7 +135,7 @@ static int mount_by_string(const struct source *source, unsigned attrs,
 				 "for this kernel", layer_count(source));
 	if (mount("overlay", ROOT_STAGE, "overlay", MS_NOSUID | MS_NODEV,
 		  buf.at) < 0)
-		return error_set(err, errno, "mount overlay");
+		return error_call(err, errno, "mount", "mount overlay");
 	mounted = mountfd_clone(AT_FDCWD, ROOT_STAGE, 0, err);
 	if (mounted >= 0 && mountfd_set_attr(mounted, &attr, err) < 0)
 		return error_result(err);

@@ -19,51 +19,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The operation that decides what is seen at @path; NULL: the root. */
-static const struct op *op_showing(const struct plan *plan, const char *path)
-{
-	const struct op *shows = NULL;
-
-	for (size_t i = 0; i < plan->ops.count; i++) {
-		const struct op *op = &plan->ops.at[i];
-
-		if (path_is_below(path, op_place(op)))
-			shows = op;
-	}
-	return shows;
-}
-
-/* Name the mask that hides @path, and the line that would show it. */
-static void explain_hidden(const struct child *child, const char *path,
-			   struct error *err)
-{
-	const struct op *op = op_showing(child->plan, path);
-	char *above = arena_strdup(child->arena, path);
-	char *slash = strrchr(above, '/');
-
-	if (!op || op->role != ROLE_MASK || slash == above)
-		return;
-	*slash = '\0';
-	error_set(err, 0, "'%s' is hidden by mask %s (%s)", path,
-		  op->dest, origin_text(child->arena, &op->origin));
-	error_reason(err, "hidden");
-	error_remedy(err, "show it again: [layers] layer = %s", above);
-}
-
 /* A script that was given without its interpreter, for example. */
 static void explain_command(const struct child *child, const char *path,
-			    int code, struct error *err)
+			    struct error *err)
 {
-	if (code == ENOENT && *path == '/')
-		explain_hidden(child, path, err);
-	else if (code == ENOENT && !strchr(path, '/') &&
-		 !faccessat(AT_FDCWD, path, F_OK, 0))
+	if (strchr(path, '/'))
+		program_explain(child, path, err);
+	else if (err->code == ENOENT && !faccessat(AT_FDCWD, path, F_OK, 0))
 		error_remedy(err, "it is in the working directory, not along "
 			     "PATH: write './%s', or its interpreter before "
 			     "it", path);
-	else if (code == EACCES && !faccessat(AT_FDCWD, path, R_OK, 0))
-		error_remedy(err, "it may be read, but not executed: chmod "
-			     "+x, or write its interpreter before it");
 }
 
 static int fail_command(const struct child *child, const char *what,
@@ -75,10 +40,9 @@ static int fail_command(const struct child *child, const char *what,
 		error_set(err, code, "%s '%s'", what, path);
 	error_reason(err, code == ENOENT || code == ENOTDIR ? "not-found" :
 		     "not-executable");
-	if (!child_is_bwrap(child))
-		explain_command(child, path, code, err);
 	error_status(err, code == ENOENT || code == ENOTDIR ?
 		     ERROR_STATUS_NOT_FOUND : ERROR_STATUS_NOT_EXECUTABLE);
+	explain_command(child, path, err);
 	return error_result(err);
 }
 
@@ -125,7 +89,7 @@ static int enter_profile(struct child *child, struct error *err)
 			  path);
 		error_reason(err, "working-directory");
 		if (err->code == ENOENT)
-			explain_hidden(child, path, err);
+			program_explain_hidden(child, path, err);
 		return error_result(err);
 	}
 	set_pwd(child, path);
@@ -229,8 +193,9 @@ static int exec_one(const struct child *child, const char *path, char **argv)
 	return errno;
 }
 
+/* *@ret_path is what was found and could not be executed. */
 static int exec_on_path(const struct child *child, const char *name,
-			char **argv)
+			char **argv, const char **ret_path)
 {
 	const char *path = find_env(child->run->environment, "PATH");
 	int code = ENOENT, tried;
@@ -238,10 +203,14 @@ static int exec_on_path(const struct child *child, const char *name,
 	for (path = path ? path : "/bin:/usr/bin"; path;
 	     path = strchr(path, ':'), path = path ? path + 1 : NULL) {
 		size_t length = strcspn(path, ":");
+		const char *full = arena_printf(child->arena, "%.*s%s%s",
+						(int)length, path,
+						length ? "/" : "", name);
 
-		tried = exec_one(child, arena_printf(child->arena, "%.*s%s%s",
-				 (int)length, path, length ? "/" : "", name),
-				 argv);
+		tried = exec_one(child, full, argv);
+		if (tried != ENOENT && tried != ENOTDIR &&
+		    !child_is_bwrap(child))
+			*ret_path = full;
 		if (tried == EACCES)
 			code = EACCES;
 		else if (tried != ENOENT && tried != ENOTDIR)
@@ -254,19 +223,12 @@ static int exec_command(const struct child *child, struct error *err)
 {
 	const char *name = child->plan->command.at[0];
 	char **argv = make_argv(child);
+	const char *path = name;
 	int code = strchr(name, '/') || !*name ?
 		   exec_one(child, name, argv) :
-		   exec_on_path(child, name, argv);
+		   exec_on_path(child, name, argv, &path);
 
-	if (code == ENOENT && strchr(name, '/') && !child_is_bwrap(child) &&
-	    !faccessat(AT_FDCWD, name, F_OK, 0)) {
-		error_set(err, 0, "'%s' is there, but the program that its #! "
-			  "line or its ELF header names is not", name);
-		error_reason(err, "no-interpreter");
-		error_status(err, ERROR_STATUS_NOT_EXECUTABLE);
-		return error_result(err);
-	}
-	return fail_command(child, "exec", name, code, err);
+	return fail_command(child, "exec", path, code, err);
 }
 
 /* ---- the last steps ---------------------------------------------------------- */

@@ -42,13 +42,14 @@ int root_replace(struct child *child, int mount, struct error *err)
 {
 	mem_close_fd(&child->root);
 	if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_set(err, errno, "move_mount on '/'");
+		return error_call(err, errno, "move_mount", "move_mount on "
+				  "'/'");
 	if (fchdir(mount) < 0)
 		return error_set(err, errno, "fchdir to the new root");
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
-		return error_set(err, errno, "pivot_root");
+		return error_call(err, errno, "pivot_root", "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0)
-		return error_set(err, errno, "detach the old root");
+		return error_call(err, errno, "umount2", "detach the old root");
 	if (chdir("/") < 0)
 		return error_set(err, errno, "chdir '/'");
 	if (verify_root(child, mount, err) < 0)
@@ -79,7 +80,8 @@ static int clone_attached(int *tmpfs, const char *name, struct error *err)
 
 	if (move_mount(*tmpfs, "", AT_FDCWD, "/",
 		       MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_set(err, errno, "move_mount on '/'");
+		return error_call(err, errno, "move_mount", "move_mount on "
+				  "'/'");
 	mount = mountfd_clone(*tmpfs, name, 0, err);
 	if (mount >= 0)
 		again = mountfd_clone(*tmpfs, "", 0, err);
@@ -105,6 +107,7 @@ int root_stage(int mount, struct error *err)
 {
 	if (move_mount(mount, "", AT_FDCWD, ROOT_STAGE,
 		       MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_set(err, errno, "move_mount on '%s'", ROOT_STAGE);
+		return error_call(err, errno, "move_mount", "move_mount on "
+				  "'%s'", ROOT_STAGE);
 	return 0;
 }

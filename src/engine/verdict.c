@@ -5,6 +5,8 @@
 #include "engine/monitor.h"
 
 #include "engine/child.h"
+#include "engine/conditions.h"
+#include "engine/diagnose.h"
 #include "engine/report.h"
 #include "engine/stages.h"
 
@@ -27,6 +29,26 @@ static int verdict_status_of(int wait_status)
 	return 128 + WTERMSIG(wait_status);
 }
 
+static int verdict_fail_killed(const struct monitor *monitor,
+			       struct error *err)
+{
+	const struct condition_words none = { 0 };
+	int signal = WTERMSIG(monitor->wait_status);
+
+	if (signal == SIGSYS) {
+		error_set(err, 0, "set-up of the sandbox");
+		condition_apply(monitor->run->plan, CONDITION_SIGSYS, &none,
+				err);
+	} else {
+		error_set(err, 0, "set-up of the sandbox was killed by "
+			  "signal %d (%s)", signal, strsignal(signal));
+		error_reason(err, "setup-killed");
+	}
+	snprintf(err->stage, sizeof(err->stage), "%s",
+		 engine_stage_name((size_t)monitor->run->progress->stage));
+	return error_result(err);
+}
+
 static int verdict_fail_setup(const struct monitor *monitor,
 			      struct error *err)
 {
@@ -38,14 +60,12 @@ static int verdict_fail_setup(const struct monitor *monitor,
 			  op < run->plan->ops.count ?
 			  op_describe(run->arena, &run->plan->ops.at[op]) :
 			  "set-up of the sandbox", SETUP_IDLE_S);
-		error_reason(err, "setup-timeout");
+		diagnose_hung(run, op < run->plan->ops.count ?
+			      &run->plan->ops.at[op] : NULL, err);
 		snprintf(err->stage, sizeof(err->stage), "%s",
 			 engine_stage_name((size_t)run->progress->stage));
 	} else if (WIFSIGNALED(monitor->wait_status)) {
-		error_set(err, 0, "set-up of the sandbox was killed by "
-			  "signal %d (%s)", WTERMSIG(monitor->wait_status),
-			  strsignal(WTERMSIG(monitor->wait_status)));
-		error_reason(err, "setup-killed");
+		return verdict_fail_killed(monitor, err);
 	} else {
 		error_set(err, 0, "set-up of the sandbox ended without "
 			  "a word, with status %d",
@@ -62,6 +82,7 @@ int verdict_find(const struct monitor *monitor,
 
 	if (monitor->failed) {
 		*err = monitor->error;
+		diagnose(monitor->run, err);
 		return error_result(err);
 	}
 	if (monitor->unkillable) {

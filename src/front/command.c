@@ -34,6 +34,8 @@ static int check_directory(const struct plan *plan, struct error *err)
 		 view.kind != VIEW_UNKNOWN)
 		r = view_refuse(plan, "working directory", plan->chdir, &view,
 				err);
+	if (view.kind == VIEW_HIDDEN)
+		error_remedy(err, "add 'layer = %s' to [layers]", plan->chdir);
 	if (r < 0) {
 		error_status(err, ERROR_STATUS_LAUNCHER);
 		if (plan->chdir_origin.kind != ORIGIN_BUILTIN)

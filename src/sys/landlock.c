@@ -100,7 +100,8 @@ static int landlock_allow(int ruleset, uint64_t handled,
 	rule.allowed_access &= handled;
 	if (syscall(SYS_landlock_add_rule, ruleset,
 		    LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
-		return error_set(err, errno, "landlock_add_rule");
+		return error_call(err, errno, "landlock_add_rule",
+				  "landlock_add_rule");
 	return 0;
 }
 
@@ -124,7 +125,8 @@ int landlock_restrict(const struct landlock_rules *rules, int *ret_abi,
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr,
 			       sizeof(attr), 0);
 	if (ruleset < 0)
-		return error_set(err, errno, "landlock_create_ruleset");
+		return error_call(err, errno, "landlock_create_ruleset",
+				  "landlock_create_ruleset");
 	for (size_t i = 0; attr.handled_fs && i < rules->count; i++) {
 		int result = landlock_allow(ruleset, attr.handled_fs,
 					    &rules->hierarchies[i], err);
@@ -135,7 +137,8 @@ int landlock_restrict(const struct landlock_rules *rules, int *ret_abi,
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0) {
 		/* More than 16 layers: as if the kernel had none left */
 		if (errno != E2BIG)
-			return error_set(err, errno, "landlock_restrict_self");
+			return error_call(err, errno, "landlock_restrict_self",
+				  "landlock_restrict_self");
 		abi = 0;
 	}
 	*ret_abi = abi;

@@ -34,7 +34,8 @@ int mountfd_clone(int dirfd, const char *path, unsigned flags,
 		how |= AT_SYMLINK_NOFOLLOW;
 	mount = open_tree(dirfd, path, how);
 	if (mount < 0)
-		return error_set(err, errno, "open_tree '%s'", path);
+		return error_call(err, errno, "open_tree", "open_tree '%s'",
+				  path);
 	return mount;
 }
 
@@ -53,8 +54,9 @@ int mountfd_set_attr(int mount, const struct mountfd_attr *attr,
 		kernel.userns_fd = (uint64_t)attr->idmap_userns;
 	}
 	if (mount_setattr(mount, "", flags, &kernel, sizeof(kernel)) < 0)
-		return error_set(err, errno, "mount_setattr%s",
-				 attr->idmap_userns > 0 ? " (id map)" : "");
+		return error_call(err, errno, attr->idmap_userns > 0 ?
+				  "idmap" : "mount_setattr", "mount_setattr%s",
+				  attr->idmap_userns > 0 ? " (id map)" : "");
 	return 0;
 }
 
@@ -63,7 +65,8 @@ int mountfd_attach(int mount, int target, const char *place,
 {
 	if (move_mount(mount, "", target, "",
 		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return error_set(err, errno, "move_mount on '%s'", place);
+		return error_call(err, errno, "move_mount",
+				  "move_mount on '%s'", place);
 	return 0;
 }
 
@@ -93,8 +96,9 @@ static int fail_context(int context, const char *type, const char *step,
 	char why[300];
 
 	explain_context(context, why, sizeof(why));
-	return error_set(err, code, "%s %s%s%s%s", step, type,
-			 *key ? " " : "", key, why);
+	return error_call(err, code, strcmp(step, "mount") ? step : "fsconfig",
+			  "%s %s%s%s%s", step, type, *key ? " " : "", key,
+			  why);
 }
 
 static int set_option(int context, const struct mountfd_option *option)
@@ -115,7 +119,7 @@ int mountfd_new(const char *type, const struct mountfd_option *options,
 	int mount;
 
 	if (context < 0)
-		return error_set(err, errno, "fsopen %s", type);
+		return error_call(err, errno, "fsopen", "fsopen %s", type);
 	/* The name in the mount table's source column. */
 	if (fsconfig(context, FSCONFIG_SET_STRING, "source", type, 0) < 0)
 		return fail_context(context, type, "fsconfig", "source", err);

@@ -22,14 +22,16 @@ int net_loopback_up(struct error *err)
 	if (fd < 0 && errno == EAFNOSUPPORT)
 		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return error_set(err, errno, "loopback: socket");
+		return error_call(err, errno, "socket", "loopback: socket");
 	/* Keep what is set: an interface that is up has IFF_RUNNING and more */
 	if (ioctl(fd, SIOCGIFFLAGS, &request) < 0)
-		return error_set(err, errno, "loopback: SIOCGIFFLAGS of lo");
+		return error_call(err, errno, "ioctl",
+				  "loopback: SIOCGIFFLAGS of lo");
 	if (request.ifr_flags & IFF_UP)
 		return 0;
 	request.ifr_flags |= IFF_UP;
 	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		return error_set(err, errno, "loopback: SIOCSIFFLAGS of lo");
+		return error_call(err, errno, "ioctl",
+				  "loopback: SIOCSIFFLAGS of lo");
 	return 0;
 }

@@ -39,8 +39,8 @@ static int proc_check_type(int fd, const char *path, struct error *err)
 	if (fstatfs(fd, &info) < 0)
 		return error_set(err, errno, "statfs '/proc/%s'", path);
 	if (info.f_type != PROC_SUPER_MAGIC)
-		return error_set(err, EXDEV, "'/proc/%s' is not in a procfs",
-				 path);
+		return error_call(err, EXDEV, "/proc", "'/proc/%s' is not in "
+				  "a procfs", path);
 	return 0;
 }
 
@@ -51,7 +51,7 @@ int proc_open_procfs(struct error *err)
 
 	fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return error_set(err, errno, "open '/proc'");
+		return error_call(err, errno, "/proc", "open '/proc'");
 	result = proc_check_type(fd, "", err);
 	if (result < 0)
 		return result;
@@ -124,7 +124,7 @@ static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
 		return error_set(err, ENOSYS, "clone3");
 	pid = proc_clone_old((unsigned long)args->flags, &pidfd);
 	if (pid < 0)
-		return error_set(err, errno, "clone");
+		return error_call(err, errno, "clone", "clone");
 	if (!pid) {
 		*ret_pidfd = -EBADF;
 		pidfd = -EBADF;
@@ -166,7 +166,7 @@ pid_t proc_clone(const struct proc_clone *args, int *ret_pidfd,
 	if (pid < 0 && errno == ENOSYS)
 		return proc_clone_fallback(args, ret_pidfd, err);
 	if (pid < 0)
-		return error_set(err, errno, "clone3");
+		return error_call(err, errno, "clone3", "clone3");
 	*ret_pidfd = pid ? pidfd : -EBADF;
 	return pid;
 }

@@ -45,7 +45,8 @@ int rootfs_open(int root, const char *path, enum rootfs_follow follow,
 
 	if (fd >= 0)
 		return fd;
-	return err ? error_set(err, code, "open '%s'", path) : -code;
+	return err ? error_call(err, code, "openat2", "open '%s'", path) :
+	       -code;
 }
 
 struct walk {

@@ -49,12 +49,13 @@ static int userns_write_file(int procfs, pid_t pid, const char *file,
 		snprintf(path, sizeof(path), "self/%s", file);
 	fd = proc_open_file(procfs, path, O_WRONLY, err);
 	if (fd < 0)
-		return error_wrap(err, "%s", file);
+		return error_call(err, -fd, file, "%s: open '/proc/%s'", file,
+				  path);
 	if (write(fd, text, strlen(text)) < 0) {
 		int first = (int)strcspn(text, "\n");
 
-		return error_set(err, errno, "%s: write '%.*s' to '/proc/%s'",
-				 file, first, text, path);
+		return error_call(err, errno, file, "%s: write '%.*s' to "
+				  "'/proc/%s'", file, first, text, path);
 	}
 	return 0;
 }
@@ -230,8 +231,8 @@ static pid_t userns_start_helper(char *stack, size_t size, pid_t *parent,
 	pid = clone(userns_helper, stack + size,
 		    CLONE_VM | CLONE_NEWUSER | CLONE_PIDFD, parent, ret_pidfd);
 	if (pid < 0)
-		error_set(err, errno, "clone a user namespace for id-mapped "
-				      "mounts");
+		error_call(err, errno, "clone", "clone a user namespace for "
+			   "id-mapped mounts");
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid < 0 ? error_result(err) : pid;
 }

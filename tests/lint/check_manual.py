@@ -16,6 +16,9 @@ MODIFIERS = ["overlay-src", "perms", "size"]
 # A call that gives a reason; the words in it are the reasons.
 REASON_CALL = re.compile(r"\berror_reason\s*\(([^;]*)\)\s*;")
 REASON = re.compile(r'"([a-z0-9-]+)"')
+# A row of the catalogue; a part of a word that varies is in braces.
+CONDITION = re.compile(r'\[CONDITION_\w+\] = \{ "([a-z0-9:{}-]+)",')
+CONDITIONS = "src/engine/conditions.c"
 
 
 def rows(context, kind):
@@ -181,11 +184,15 @@ def check_reasons(context):
         if name.startswith("src/"):
             for call in REASON_CALL.findall(context.read(name)):
                 source.update(REASON.findall(call))
+    source.update(re.sub(r"\{\w+\}", "*", reason) for reason
+                  in CONDITION.findall(context.read(CONDITIONS)))
     page = re.search(r"begin reasons.*?end reasons",
-                     context.read(COMMAND_PAGE), re.S)
+                     context.read(COMMAND_PAGE).replace("\\&", ""), re.S)
     if not page:
         return [f"{COMMAND_PAGE}: no list of reasons"]
-    listed = re.findall(r"^\.It Cm ([a-z0-9-]+)$", page[0], re.M)
+    listed = re.findall(r"^\.It Cm ([a-z0-9:-]+(?: Ns Ar \w+)?)$", page[0],
+                        re.M)
+    listed = [re.sub(r" Ns Ar \w+$", "*", reason) for reason in listed]
     return difference(sorted(source), "the source", listed, COMMAND_PAGE)
 
 

@@ -247,7 +247,7 @@ Test(view, a_working_directory_behind_a_mask)
 	add(OP_TMPFS, ROLE_MASK, "/home");
 	order();
 	expect_refusal(125, "working directory '/home/u' is hidden by mask "
-		       "'/home' (p.ini:3)", "");
+		       "'/home' (p.ini:3)", "add 'layer = /home/u' to [layers]");
 	plan->chdir_origin = (struct origin){ ORIGIN_FILE, 4, "p.ini" };
 	plan->chdir = "/opt/f";
 	cr_expect_lt(command_check(plan, &err), 0);
