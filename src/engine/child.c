@@ -67,14 +67,17 @@ static int cut_propagation(const struct child *child, struct error *err)
 }
 
 /* All sources are open at once: as many as the hard limit allows. */
-static void raise_file_limit(struct child *child)
+static int raise_file_limit(struct child *child, struct error *err)
 {
 	struct rlimit raised;
 
-	getrlimit(RLIMIT_NOFILE, &child->files);
+	if (getrlimit(RLIMIT_NOFILE, &child->files) < 0)
+		return error_set(err, errno, "getrlimit RLIMIT_NOFILE");
 	raised = child->files;
 	raised.rlim_cur = raised.rlim_max;
+	/* What fits is enough. */
 	setrlimit(RLIMIT_NOFILE, &raised);
+	return 0;
 }
 
 static int stage_confine(struct child *child, struct error *err)
@@ -86,9 +89,9 @@ static int stage_confine(struct child *child, struct error *err)
 
 static int stage_gather(struct child *child, struct error *err)
 {
-	raise_file_limit(child);
 	umask(0);
-	if (cut_propagation(child, err) < 0)
+	if (raise_file_limit(child, err) < 0 ||
+	    cut_propagation(child, err) < 0)
 		return error_result(err);
 	if (gather_sources(child, err) < 0)
 		return error_result(err);

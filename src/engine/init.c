@@ -146,12 +146,35 @@ static int init_lock_files(struct run *run, struct error *err)
 	return 0;
 }
 
+static void init_wake(int signal)
+{
+	(void)signal;
+}
+
+/* Everything is blocked, and SIGCHLD ends the wait for it. */
+static int init_set_signals(struct error *err)
+{
+	const struct sigaction wake = {
+		.sa_handler = init_wake,
+		.sa_flags = SA_NOCLDSTOP,
+	};
+	sigset_t all;
+
+	sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 ||
+	    sigaction(SIGCHLD, &wake, NULL) < 0)
+		return error_set(err, errno, "signals of PID 1");
+	return 0;
+}
+
 int init_ready(struct run *run, struct error *err)
 {
 	const struct plan_bwrap *bwrap = &run->plan->bwrap;
 	int r;
 
 	r = init_lock_files(run, err);
+	if (r >= 0)
+		r = init_set_signals(err);
 	if (r < 0)
 		return r;
 	if (bwrap->sync_fd >= 0)
@@ -208,6 +231,30 @@ static void init_end_orphans(struct init *init)
 	}
 }
 
+/*
+ * It does not go on without a PID 1 that works: say why, and take everything
+ * inside along.
+ */
+static _Noreturn void init_fail(struct init *init)
+{
+	struct message message = { .kind = MESSAGE_ERROR };
+	struct error ignored;
+
+	message.error = init->err;
+	snprintf(message.error.stage, sizeof(message.error.stage), "init");
+	if (init->is_profile && init->run->children_fd >= 0)
+		init_end_orphans(init);
+	if (init->socket >= 0)
+		run_send(init->socket, &message, &ignored);
+	_exit(ERROR_STATUS_LAUNCHER);
+}
+
+static _Noreturn void init_give_up(struct init *init, const char *what)
+{
+	error_set(&init->err, errno, "%s", what);
+	init_fail(init);
+}
+
 static int status_of(int wait_status)
 {
 	if (WIFEXITED(wait_status))
@@ -245,7 +292,9 @@ static void init_reap(struct init *init)
 			init_payload_ended(init, wait_status, &usage);
 		else if (pid < 0 && errno == ECHILD)
 			_exit(init->exit_status);
-		else if (pid <= 0)
+		else if (pid < 0)
+			init_give_up(init, "wait for what runs inside");
+		else if (!pid)
 			return;
 	}
 }
@@ -283,11 +332,6 @@ static void init_read_socket(struct init *init)
 	init->socket = -EBADF;
 }
 
-static void init_wake(int signal)
-{
-	(void)signal;
-}
-
 /* Leave nothing here that the payload could use. */
 static void init_strip(struct init *init)
 {
@@ -295,15 +339,11 @@ static void init_strip(struct init *init)
 
 	if (proc_close_fds(0, run->init_fds.at, run->init_fds.count,
 			   PROC_FDS_CLOSE, &init->err) < 0)
-		_exit(ERROR_STATUS_LAUNCHER);
+		init_fail(init);
 }
 
 void init_run(struct run *run, pid_t payload)
 {
-	const struct sigaction wake = {
-		.sa_handler = init_wake,
-		.sa_flags = SA_NOCLDSTOP,
-	};
 	struct init init = {
 		.run = run,
 		.is_profile = run->plan->rules == PLAN_RULES_PROFILE,
@@ -312,12 +352,9 @@ void init_run(struct run *run, pid_t payload)
 		.exit_status = 1,
 	};
 	const struct timespec short_run = { .tv_nsec = 200000000 };
-	sigset_t blocked, waiting;
+	sigset_t waiting;
 
-	sigfillset(&blocked);
-	sigprocmask(SIG_SETMASK, &blocked, NULL);
-	sigaction(SIGCHLD, &wake, NULL);
-	waiting = blocked;
+	sigfillset(&waiting);
 	sigdelset(&waiting, SIGCHLD);
 	init_strip(&init);
 	for (;;) {
@@ -331,5 +368,7 @@ void init_run(struct run *run, pid_t payload)
 			count = proc_wait_small(&peer, 1, &waiting);
 		if (count > 0)
 			init_read_socket(&init);
+		else if (count < 0 && errno != EINTR)
+			init_give_up(&init, "wait for a message");
 	}
 }

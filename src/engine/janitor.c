@@ -299,10 +299,9 @@ static _Noreturn void janitor_run(struct run *run, int socket)
 	int fd;
 
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
 	count = resources_fds(run, keep);
 	keep[count++] = socket;
-	if (chdir("/") < 0 ||
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || chdir("/") < 0 ||
 	    proc_close_fds(0, keep, count, PROC_FDS_CLOSE, &ignored) < 0 ||
 	    proc_wipe_args("sbx-launch", &ignored) < 0)
 		_exit(1);

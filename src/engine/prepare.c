@@ -61,35 +61,42 @@ static int prepare_caller(struct run *run, pid_t parent, struct error *err)
 	return -ESRCH;
 }
 
-static void prepare_signal(struct run *run, int number)
+static int prepare_signal(struct run *run, int number, struct error *err)
 {
 	const struct sigaction plain = { .sa_handler = SIG_DFL };
 	struct sigaction before;
 
-	/* Refused: KILL, STOP and those that libc keeps to itself. */
-	if (sigaction(number, &plain, &before) == 0 &&
-	    before.sa_handler == SIG_IGN)
+	if (sigaction(number, &plain, &before) < 0)
+		/* KILL, STOP and those that libc keeps to itself */
+		return errno == EINVAL ? 0 :
+		       error_set(err, errno, "action of signal %d", number);
+	if (before.sa_handler == SIG_IGN)
 		sigaddset(&run->caller_ignored, number);
+	return 0;
 }
 
-static void prepare_signals(struct run *run)
+static int prepare_signals(struct run *run, struct error *err)
 {
 	sigset_t blocked, caller_mask;
+	int r = 0;
 
 	sigemptyset(&blocked);
 	for (size_t i = 0; i < ARRAY_SIZE(monitor_signals); i++)
 		sigaddset(&blocked, monitor_signals[i]);
-	sigprocmask(SIG_SETMASK, &blocked, &caller_mask);
+	if (sigprocmask(SIG_SETMASK, &blocked, &caller_mask) < 0)
+		return error_set(err, errno, "block signals");
 
 	sigemptyset(&run->caller_ignored);
 	if (is_profile(run)) {
-		for (int number = 1; number <= SIGRTMAX; number++)
-			prepare_signal(run, number);
+		for (int number = 1; !r && number <= SIGRTMAX; number++)
+			r = prepare_signal(run, number, err);
 	} else {
 		/* The others are none of ours, and go on as they are. */
-		for (size_t i = 0; i < ARRAY_SIZE(monitor_signals); i++)
-			prepare_signal(run, monitor_signals[i]);
+		for (size_t i = 0; !r && i < ARRAY_SIZE(monitor_signals); i++)
+			r = prepare_signal(run, monitor_signals[i], err);
 	}
+	if (r < 0)
+		return r;
 
 	sigemptyset(&run->payload_mask);
 	sigemptyset(&run->payload_ignored);
@@ -97,23 +104,40 @@ static void prepare_signals(struct run *run)
 		/* exec(2) hands timers on, and the monitor has none. */
 		const struct itimerval none = { 0 };
 
-		setitimer(ITIMER_REAL, &none, NULL);
-		setitimer(ITIMER_VIRTUAL, &none, NULL);
-		setitimer(ITIMER_PROF, &none, NULL);
-		return;
+		if (setitimer(ITIMER_REAL, &none, NULL) < 0 ||
+		    setitimer(ITIMER_VIRTUAL, &none, NULL) < 0 ||
+		    setitimer(ITIMER_PROF, &none, NULL) < 0)
+			return error_set(err, errno, "end the caller's timers");
+		return 0;
 	}
 	run->payload_mask = caller_mask;
 	sigdelset(&run->payload_mask, SIGCHLD);
 	run->payload_ignored = run->caller_ignored;
 	sigdelset(&run->payload_ignored, SIGCHLD);
+	return 0;
+}
+
+/* umask(2) has no errors; what a filter refuses returns no mode. */
+static int set_umask(mode_t wanted, mode_t *ret_before, struct error *err)
+{
+	mode_t before = umask(wanted);
+
+	if (before & ~(mode_t)0777)
+		return error_set(err, EPERM, "umask");
+	if (ret_before)
+		*ret_before = before;
+	return 0;
 }
 
 /* Never wider than the caller's, and never writable for others. */
-static void prepare_umask(struct run *run)
+static int prepare_umask(struct run *run, struct error *err)
 {
-	mode_t caller = umask(0);
+	mode_t caller = 0;
 
+	if (set_umask(0, &caller, err) < 0)
+		return error_result(err);
 	run->payload_umask = is_profile(run) ? caller | 022 : caller;
+	return 0;
 }
 
 /* A machine without /dev/null has an empty file in memory. */
@@ -211,8 +235,8 @@ int prepare_run(struct run *run, struct error *err)
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	run->started = (uint64_t)now.tv_sec * 1000000000U +
 		       (uint64_t)now.tv_nsec;
-	prepare_signals(run);
-	prepare_umask(run);
+	if (prepare_signals(run, err) < 0 || prepare_umask(run, err) < 0)
+		return error_result(err);
 	run->closed_stdio = run->options->start.closed_stdio;
 	if (prepare_fds(run, err) < 0)
 		return error_result(err);
@@ -247,10 +271,14 @@ int prepare_payload(const struct run *run, struct error *err)
 	/* The reaper's alone; its end of file tells that all is over. */
 	if (run_has_init(run) && run->plan->bwrap.sync_fd >= 0)
 		close(run->plan->bwrap.sync_fd);
-	umask(run->payload_umask);
+	if (set_umask(run->payload_umask, NULL, err) < 0)
+		return error_result(err);
 	for (int number = 1; number <= SIGRTMAX; number++)
-		if (sigismember(&run->payload_ignored, number) == 1)
-			sigaction(number, &ignored, NULL);
-	sigprocmask(SIG_SETMASK, &run->payload_mask, NULL);
+		if (sigismember(&run->payload_ignored, number) == 1 &&
+		    sigaction(number, &ignored, NULL) < 0)
+			return error_set(err, errno, "ignore signal %d",
+					 number);
+	if (sigprocmask(SIG_SETMASK, &run->payload_mask, NULL) < 0)
+		return error_set(err, errno, "unblock signals");
 	return 0;
 }
