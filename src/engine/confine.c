@@ -4,8 +4,8 @@
  * said: limits and keyrings first, then capabilities, then the filter.
  *
  * Most of it is done once, in the child that becomes PID 1, and is inherited;
- * the process limit is set by the payload itself, last, so that it counts
- * what is inside and never stops the start.
+ * the limits on processes and open files are set by the payload itself, last,
+ * so that they count what is inside and never stop the start.
  */
 #include "engine/child.h"
 
@@ -21,7 +21,6 @@ static const struct {
 	enum limit_kind plan;
 	enum limits_kind kernel;
 } rlimits[] = {
-	{ LIMIT_OPEN_FILES, LIMITS_OPEN_FILES },
 	{ LIMIT_FILE_SIZE, LIMITS_FILE_SIZE },
 	{ LIMIT_CPU_TIME, LIMITS_CPU_TIME },
 	{ LIMIT_ADDRESS_SPACE, LIMITS_ADDRESS_SPACE },
@@ -147,11 +146,15 @@ int confine_child(struct child *child, struct error *err)
 
 int confine_payload(struct child *child, struct error *err)
 {
-	const struct plan_limit *processes =
-		&child->plan->limits[LIMIT_PROCESSES];
+	const struct plan_limit *limits = child->plan->limits;
 
-	if (processes->is_set &&
-	    limits_set(LIMITS_PROCESSES, processes->value, err) < 0)
+	if (limits[LIMIT_OPEN_FILES].is_set &&
+	    limits_set(LIMITS_OPEN_FILES, limits[LIMIT_OPEN_FILES].value,
+		       err) < 0)
+		return fail_limit(child, LIMIT_OPEN_FILES, err);
+	if (limits[LIMIT_PROCESSES].is_set &&
+	    limits_set(LIMITS_PROCESSES, limits[LIMIT_PROCESSES].value,
+		       err) < 0)
 		return fail_limit(child, LIMIT_PROCESSES, err);
 	return child_is_bwrap(child) ? 0 : verify_limits(child, err);
 }

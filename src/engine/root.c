@@ -38,6 +38,23 @@ static int verify_root(struct child *child, int mount, struct error *err)
 	return 0;
 }
 
+/*
+ * Root's payload has an id of its own, to which a directory of root's may be
+ * closed.
+ */
+static int fail_enter(const struct child *child, struct error *err)
+{
+	error_set(err, errno, "fchdir to the new root");
+	if (err->code != EACCES || child_is_bwrap(child))
+		return error_result(err);
+	error_set(err, EACCES, "enter '%s' as the root of the sandbox",
+		  child->plan->root.source ? child->plan->root.source : "/");
+	error_remedy(err, "the command runs under another id, which may not "
+		     "search that directory: chmod o+x it, give it to an id "
+		     "that run-as names, or set run-as = caller");
+	return error_result(err);
+}
+
 int root_replace(struct child *child, int mount, struct error *err)
 {
 	mem_close_fd(&child->root);
@@ -45,7 +62,7 @@ int root_replace(struct child *child, int mount, struct error *err)
 		return error_call(err, errno, "move_mount", "move_mount on "
 				  "'/'");
 	if (fchdir(mount) < 0)
-		return error_set(err, errno, "fchdir to the new root");
+		return fail_enter(child, err);
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return error_call(err, errno, "pivot_root", "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0)

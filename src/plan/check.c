@@ -131,6 +131,45 @@ static int protects_mean_something(const struct plan *plan, struct error *err)
 		      "the workspace is read-only as a whole", NULL, err);
 }
 
+/*
+ * What the machine is made of.  Root's payload would write there with the
+ * rights of the directory's owner.
+ */
+static bool is_of_the_system(const char *path)
+{
+	static const char *const directories[] = {
+		"/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib",
+		"/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin",
+		"/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local",
+		"/usr/sbin", "/usr/share", "/var", "/var/lib",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		if (!strcmp(path, directories[i]))
+			return true;
+	return false;
+}
+
+static int workspace_is_not_the_system(const struct plan *plan,
+				       struct error *err)
+{
+	const struct plan_workspace *workspace = &plan->workspace;
+	bool is_overlay = workspace->mode == WORKSPACE_OVERLAY;
+	const char *written = is_overlay ? workspace->upper :
+					   workspace->source;
+
+	if (!written || (workspace->mode != WORKSPACE_RW && !is_overlay) ||
+	    !is_of_the_system(path_normalise(plan->arena, written)))
+		return 0;
+	return refuse(plan, is_overlay ? &workspace->upper_origin :
+					 &workspace->origin,
+		      arena_printf(plan->arena, "'%s' is a directory of the "
+				   "system and no workspace to write to",
+				   written),
+		      "use a directory below it, or elsewhere; 'mode = ro' and "
+		      "'mode = ephemeral' change nothing in it", err);
+}
+
 /* ---- the root and what is on it -------------------------------------------------------- */
 
 static int system_has_empty_root(const struct plan *plan, struct error *err)
@@ -207,6 +246,34 @@ static int nothing_is_buried(const struct plan *plan, struct error *err)
 							   op->dest,
 							   below->dest),
 					      NULL, err);
+		}
+	}
+	return 0;
+}
+
+/* /proc and /dev are the sandbox's own, so that nothing is there to mask. */
+static int masks_hide_something(const struct plan *plan, struct error *err)
+{
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *mask = &plan->ops.at[i];
+
+		if (mask->role != ROLE_MASK || mask->phase != PHASE_VIEW)
+			continue;
+		for (size_t j = 0; j < plan->ops.count; j++) {
+			const struct op *own = &plan->ops.at[j];
+
+			if (own->phase != PHASE_SYSTEM ||
+			    (own->kind != OP_PROC && own->kind != OP_DEV) ||
+			    strcmp(op_place(own), op_place(mask)) != 0)
+				continue;
+			refuse(plan, &mask->origin,
+			       arena_printf(plan->arena, "'%s' is the "
+					    "sandbox's own and cannot be "
+					    "masked", mask->dest),
+			       "name what is below it that is to be hidden",
+			       err);
+			error_reason(err, "same-place");
+			return error_result(err);
 		}
 	}
 	return 0;
@@ -308,7 +375,9 @@ static const rule_fn profile_rules[] = {
 	overlay_is_apart,
 	changes_are_known,
 	protects_mean_something,
+	workspace_is_not_the_system,
 	system_has_empty_root,
+	masks_hide_something,
 	nothing_is_buried,
 	hostname_is_ours,
 	host_root_is_explicit,

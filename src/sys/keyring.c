@@ -20,7 +20,9 @@ int keyring_join_new(bool tolerate, struct error *err)
 		return 1;
 	error_set(err, errno, "new session keyring");
 	if (err->code == EDQUOT)
-		error_remedy(err, "raise kernel.keys.maxkeys: every run needs "
-				  "one key of the user's quota");
+		error_remedy(err, "the user's quota of keys is used up: raise "
+			     "kernel.keys.maxkeys and maxbytes, or leave "
+			     "seccomp = default, which keeps keys out of "
+			     "reach without one");
 	return error_result(err);
 }

@@ -100,6 +100,16 @@ Test(limits, without_any_only_core_dumps_are_off)
 		  !strcmp(limit_of(o->out, "Max core file size"), "1 1"));
 }
 
+/* The fourth is what the loader needs for a library. */
+Test(limits, on_files_are_for_the_command_and_not_for_the_launcher)
+{
+	struct box *box = box_make();
+
+	box_profile(box, "[limits]\nopen-files = 4\n");
+	expect_out(BOX_SH(box, "ulimit -n; ulimit -Hn"), "4\n4\n");
+	box_expect_clean(box);
+}
+
 Test(limits, cannot_be_raised)
 {
 	struct box *box = box_make();

@@ -538,3 +538,34 @@ Test(machine, limits_on_namespaces)
 		cr_expect(!strstr(o->err, "No space left"), "%s", o->err);
 	}
 }
+
+/* Root's payload is somebody else, who may not enter what is root's alone. */
+Test(machine, a_root_that_only_root_may_enter)
+{
+	struct box *box;
+	const char *root;
+
+	box_need_root();
+	box = box_make();
+	root = path_in(box->top, "root");
+	directory_make(root, 0700);
+	box_profile_alone(box, "[root]\nsource = %s\n", root);
+	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125,
+			   arena_format("enter '%s' as the root of the "
+					"sandbox: Permission denied\n", root),
+			   "chmod o+x", NULL);
+}
+
+Test(machine, directories_of_the_system_are_no_workspaces)
+{
+	struct box *box = box_make();
+
+	box_profile_alone(box, "[workspace]\npath = /etc\n");
+	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:2",
+			   "'/etc' is a directory of the system", NULL);
+	box_profile_alone(box, "[workspace]\npath = /etc\nmode = ro\n");
+	expect_exit(BOX_RUN(box, "sh", "-c", "exit 5"), 5);
+	box_profile_alone(box, "[mask]\ntmpfs = /proc\n");
+	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:2",
+			   "'/proc' is the sandbox's own", NULL);
+}

@@ -262,3 +262,42 @@ Test(check, an_audit_file_that_the_payload_can_write)
 	plan->report.audit_file = "/wx/log";
 	expect_pass();
 }
+
+Test(check, a_workspace_is_no_directory_of_the_system)
+{
+	set_workspace(WORKSPACE_RW);
+	plan->workspace.origin = line(3);
+	plan->workspace.source = "/usr/../etc/";
+	expect_refusal("p.ini:3: '/usr/../etc/' is a directory of the system "
+		       "and no workspace to write to");
+	plan->workspace.source = "/etc/app";
+	expect_pass();
+	plan->workspace.source = "/etc";
+	plan->workspace.mode = WORKSPACE_RO;
+	expect_pass();
+	plan->workspace.mode = WORKSPACE_EPHEMERAL;
+	expect_pass();
+	plan->workspace.source = "/srv/w";
+	plan->workspace.mode = WORKSPACE_OVERLAY;
+	plan->workspace.upper = "/var";
+	plan->workspace.upper_origin = line(4);
+	expect_refusal("p.ini:4: '/var' is a directory of the system and no "
+		       "workspace to write to");
+}
+
+Test(check, masks_leave_the_sandboxes_own)
+{
+	struct op *mask;
+
+	add(OP_PROC, PHASE_SYSTEM, "/proc", 0);
+	mask = add(OP_TMPFS, PHASE_VIEW, "/procs", 5);
+	mask->role = ROLE_MASK;
+	expect_pass();
+	mask = add(OP_HIDE, PHASE_VIEW, "/link", 6);
+	mask->role = ROLE_MASK;
+	mask->real_dest = "/proc";
+	expect_refusal("p.ini:6: '/link' is the sandbox's own and cannot be "
+		       "masked");
+	mask->real_dest = "/proc/cpuinfo";
+	expect_pass();
+}
