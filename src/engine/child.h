@@ -71,7 +71,12 @@ int gather_open(const struct plan *plan, const struct op *op, const char *path,
 		struct error *err);
 int gather_clone(const struct plan *plan, const struct op *op,
 		 struct error *err);
-int gather_type(struct source *source, int mount, struct error *err);
+/*
+ * @fd is what the payload may write of @source: it has to be what the rules
+ * were asked about, and its type decides the mount point.
+ */
+int gather_check(const struct op *op, struct source *source, int fd,
+		 struct error *err);
 /* gather_root.c */
 int gather_outside(struct run *run, struct error *err);
 int gather_sources(struct child *child, struct error *err);
@@ -200,7 +205,9 @@ int assemble_seal(struct child *child, const char *top, struct error *err);
 int assemble_root(struct child *child, struct error *err);
 int assemble_ops(struct child *child, struct error *err);
 
-/* apifs.c: /proc, /dev and their parts. */
+/* apifs.c: /proc, /sys, /dev and their parts. */
+/* What a root that shows the host's /sys shows of it, under a profile. */
+int apifs_sys(struct child *child, struct error *err);
 int apifs_proc(struct child *child, const struct op *op,
 	       struct source *source, struct error *err);
 int apifs_dev(struct child *child, const struct op *op, struct source *source,

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 void gather_init(struct run *run)
 {
@@ -158,16 +159,25 @@ int gather_clone(const struct plan *plan, const struct op *op,
 	return fd < 0 ? fd : mountfd_clone(fd, "", MOUNTFD_RECURSIVE, err);
 }
 
-/* Remember what was cloned: its type decides the mount point. */
-int gather_type(struct source *source, int fd, struct error *err)
+int gather_check(const struct op *op, struct source *source, int fd,
+		 struct error *err)
 {
+	const struct file_id *judged = &op->source_id;
 	struct statx status;
 
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE,
-		  &status) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		  STATX_TYPE | STATX_INO, &status) < 0)
 		return error_set(err, errno, "statx of the source");
 	source->type = status.stx_mode & S_IFMT;
-	return 0;
+	if (!judged->inode ||
+	    (judged->inode == status.stx_ino &&
+	     judged->device == makedev(status.stx_dev_major,
+				       status.stx_dev_minor)))
+		return 0;
+	error_set(err, 0, "somebody put something else in its place while it "
+		  "was looked at");
+	error_reason(err, "exchanged");
+	return error_result(err);
 }
 
 static int gather_bind(const struct child *child, const struct op *op,
@@ -199,7 +209,7 @@ static int gather_bind(const struct child *child, const struct op *op,
 		return op_say(child, err, "Can't bind mount /oldroot%s on "
 			      "/newroot/%s: Unable to apply mount flags",
 			      op->source, op->dest + strspn(op->dest, "/"));
-	return gather_type(source, mount, err);
+	return gather_check(op, source, mount, err);
 }
 
 /*
@@ -239,7 +249,7 @@ static int gather_bind_fd(const struct child *child, const struct op *op,
 	gather_attr(child->plan, op, &attr);
 	if (mountfd_set_attr(source->mount, &attr, err) < 0)
 		return error_result(err);
-	return gather_type(source, source->mount, err);
+	return gather_check(op, source, source->mount, err);
 }
 
 static int open_layer(const struct child *child, const struct op *op,
@@ -266,8 +276,9 @@ static int gather_overlay(const struct child *child, const struct op *op,
 	}
 	if (op->upper) {
 		source->upper = open_layer(child, op, op->upper, err);
-		if (source->upper < 0)
-			return source->upper;
+		if (source->upper < 0 ||
+		    gather_check(op, source, source->upper, err) < 0)
+			return error_result(err);
 	}
 	if (source->work_path) {
 		source->work = open_layer(child, op, source->work_path, err);

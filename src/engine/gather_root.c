@@ -85,7 +85,7 @@ static int map_bind(struct run *run, struct idmaps *maps, const struct op *op,
 	    (op->role == ROLE_WORKSPACE ||
 	     mountfd_set_attr(mount, &attr, err) < 0))
 		return error_result(err);
-	return gather_type(source, mount, err);
+	return gather_check(op, source, mount, err);
 }
 
 /* Clone @path alone, mapped; the clone is attached later (overlay.c). */
@@ -132,6 +132,8 @@ static int map_upper(struct run *run, struct idmaps *maps, const struct op *op,
 			      O_DIRECTORY | O_NOFOLLOW);
 	if (source->upper < 0 || source->work < 0)
 		return error_set(err, errno, "open '%s' or '%s'", upper, work);
+	if (gather_check(op, source, source->upper, err) < 0)
+		return error_result(err);
 	/* It is the upper layer's owner whose files these are. */
 	attr.idmap_userns = idmap_for(run, maps, source->upper, err);
 	if (attr.idmap_userns < 0)
