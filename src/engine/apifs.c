@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The file systems that the kernel or the launcher fills: tmpfs, /proc and
- * /dev, and the empty objects that hide things.
+ * The file systems that the kernel or the launcher fills: tmpfs, /proc, /sys
+ * and /dev, and the empty objects that hide things.
  *
  * Every tmpfs under a profile's rules is bounded in bytes and inodes.  One
  * that shall be read-only is writable until the last mount point in it is
@@ -14,9 +14,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/vfs.h>
 
 enum {
 	DEFAULT_SIZE = 512 << 20,
@@ -216,6 +218,73 @@ int apifs_proc(struct child *child, const struct op *op,
 	for (size_t i = 0; !r && i < ARRAY_SIZE(proc_covers); i++)
 		r = cover_proc(child, proc, proc_covers[i].name,
 			       proc_covers[i].cover, err);
+	return r;
+}
+
+/* ---- /sys ------------------------------------------------------------------- */
+
+/*
+ * What is empty in every sysfs until the host mounts something there, and
+ * what tells of the machine or of what it does at the moment.
+ */
+static const char *const sys_covers[] = {
+	"firmware", "devices/virtual/powercap", "kernel/debug",
+	"kernel/security", "kernel/tracing", "fs/bpf", "fs/cgroup",
+	"fs/pstore",
+};
+
+static int cover_sys(struct child *child, int sys, const char *name,
+		     struct error *err)
+{
+	auto_close int mount = -EBADF;
+	auto_close int point = openat(sys, name, O_PATH | O_NOFOLLOW |
+				      O_DIRECTORY | O_CLOEXEC);
+
+	if (point < 0)
+		return errno == ENOENT ? 0 :
+			error_set(err, errno, "open '/sys/%s'", name);
+	mount = apifs_blank(child, BLANK_DIRECTORY, err);
+	return mount < 0 ? mount : mountfd_attach(mount, point, name, err);
+}
+
+/*
+ * A sysfs shows the devices of the network namespace that it was mounted in:
+ * the host's is replaced by one of ours.  The kernel allows that to whom the
+ * network belongs and who could see all of the host's; in containers that
+ * show less the host's stays, with its network devices.
+ */
+static int renew_sys(struct child *child, int *sys, struct error *err)
+{
+	struct error ignored;
+	auto_close int mount = -EBADF;
+
+	if (child->plan->ns[NS_NET].want != NS_WANT_NEW)
+		return 0;
+	mount = mountfd_new("sysfs", NULL, 0, MOUNT_ATTR_RDONLY |
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			    MOUNT_ATTR_NOEXEC, &ignored);
+	if (mount < 0)
+		return 0;
+	if (mountfd_attach(mount, *sys, "/sys", err) < 0)
+		return error_result(err);
+	close(*sys);
+	*sys = take_fd(&mount);
+	return 0;
+}
+
+int apifs_sys(struct child *child, struct error *err)
+{
+	auto_close int sys = openat(child->root, "sys", O_PATH | O_NOFOLLOW |
+				    O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+	int r;
+
+	/* A root without one has nothing to hide. */
+	if (sys < 0 || fstatfs(sys, &fs) < 0 || fs.f_type != SYSFS_MAGIC)
+		return 0;
+	r = renew_sys(child, &sys, err);
+	for (size_t i = 0; !r && i < ARRAY_SIZE(sys_covers); i++)
+		r = cover_sys(child, sys, sys_covers[i], err);
 	return r;
 }
 

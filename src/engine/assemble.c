@@ -364,7 +364,8 @@ int assemble_seal(struct child *child, const char *top, struct error *err)
 
 int assemble_ops(struct child *child, struct error *err)
 {
-	if (!child_is_bwrap(child) && point_prepare_root(child, err) < 0)
+	if (!child_is_bwrap(child) && (point_prepare_root(child, err) < 0 ||
+				       apifs_sys(child, err) < 0))
 		return error_result(err);
 	for (; child->next < child->plan->ops.count; child->next++) {
 		const struct op *op = &child->plan->ops.at[child->next];
