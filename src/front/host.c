@@ -291,6 +291,32 @@ static void look_at_sources(struct plan *plan)
 	}
 }
 
+/* The program that runs, and every directory on the way to it. */
+static void find_launcher(struct plan *plan)
+{
+	struct profile_file *launcher = &plan->launcher;
+	char path[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	/* Without a /proc there is nobody who could say. */
+	if (length <= 0 || *path != '/')
+		return;
+	path[length] = '\0';
+	launcher->path = arena_strdup(plan->arena, path);
+	do {
+		struct statx info;
+
+		if (statx(AT_FDCWD, *path ? path : "/", AT_STATX_DONT_SYNC,
+			  STATX_INO, &info) == 0)
+			*arena_push(plan->arena, &launcher->chain) =
+				id_of(&info);
+		slash = strrchr(path, '/');
+		if (slash)
+			*slash = '\0';
+	} while (slash);
+}
+
 /* The mask under which @path lies, NULL when it can be seen. */
 static const struct op *mask_over(const struct plan *plan, const char *path)
 {
@@ -356,6 +382,7 @@ int host_complete(struct plan *plan, struct error *err)
 			return r;
 	}
 	look_at_sources(plan);
+	find_launcher(plan);
 	find_real_places(plan, fd);
 	show_resolver(plan, fd);
 	return 0;

@@ -342,6 +342,28 @@ static int profiles_are_out_of_reach(const struct plan *plan,
 	return 0;
 }
 
+/* What it puts in the launcher's place is run on the host the next time. */
+static int launcher_is_out_of_reach(const struct plan *plan,
+				    struct error *err)
+{
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *op = &plan->ops.at[i];
+
+		if (!op->source_id.inode ||
+		    !is_in_chain(&plan->launcher, &op->source_id))
+			continue;
+		refuse(plan, &op->origin,
+		       arena_printf(plan->arena, "sbx-launch itself, '%s', "
+				    "lies below '%s', which the sandbox can "
+				    "write", plan->launcher.path,
+				    op->upper ? op->upper : op->source),
+		       "install it elsewhere, or use another workspace", err);
+		error_reason(err, "launcher-trust");
+		return error_result(err);
+	}
+	return 0;
+}
+
 /* A payload that can write the books can falsify them. */
 static int books_are_out_of_reach(const struct plan *plan, struct error *err)
 {
@@ -382,6 +404,7 @@ static const rule_fn profile_rules[] = {
 	hostname_is_ours,
 	host_root_is_explicit,
 	profiles_are_out_of_reach,
+	launcher_is_out_of_reach,
 	books_are_out_of_reach,
 };
 

@@ -296,6 +296,8 @@ struct plan {
 	enum plan_rules rules;
 
 	LIST_OF(struct profile_file) profiles; /* read, in order */
+	struct profile_file launcher; /* the program itself; @path may be
+				       * NULL: unknown */
 
 	LIST_OF(struct op) ops;
 	struct plan_root root;

@@ -236,6 +236,22 @@ Test(check, a_profile_below_a_writable_source)
 	cr_expect_str_eq(err.reason, "profile-trust");
 }
 
+Test(check, the_launcher_below_a_writable_source)
+{
+	struct op *op = add(OP_BIND, PHASE_VIEW, "/w", 16);
+
+	plan->launcher.path = "/w/bin/sbx-launch";
+	*arena_push(arena, &plan->launcher.chain) = (struct file_id){ 1, 30 };
+	*arena_push(arena, &plan->launcher.chain) = (struct file_id){ 1, 10 };
+	op->source = "/w";
+	op->source_id = (struct file_id){ 1, 20 };
+	expect_pass();
+	op->source_id = (struct file_id){ 1, 10 };
+	expect_refusal("p.ini:16: sbx-launch itself, '/w/bin/sbx-launch', "
+		       "lies below '/w', which the sandbox can write");
+	cr_expect_str_eq(err.reason, "launcher-trust");
+}
+
 Test(check, bubblewrap_has_rules_of_its_own)
 {
 	plan = plan_new(arena, PLAN_RULES_BWRAP);
