@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "attack.h"
 
+#include <linux/landlock.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 const char *const attack_bwrap[] = { "bwrap", NULL };
 const char *const attack_bare[] = { NULL };
@@ -35,6 +38,13 @@ void scene_bwrap(struct scene *scene, const char *const *words)
 		push(scene->bwrap, *words);
 }
 
+void scene_need_landlock(int abi)
+{
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0,
+		    LANDLOCK_CREATE_RULESET_VERSION) < abi)
+		skip_test("landlock", "no Landlock of version %d", abi);
+}
+
 /* "tests/escape/paths.c" is the attacker "attack-paths". */
 static const char *attacker_of(const char *file)
 {
@@ -51,18 +61,24 @@ struct scene *attack_scene(const char *file, const struct attack *attack,
 	size_t length;
 	const char *attacker;
 
-	scene->top = scratch_make();
+	/* Root's place for temporary files is nobody else's. */
+	scene->top = attack->as_user ? scratch_make_in("/var/tmp")
+				     : scratch_make();
 	scene->work = path_in(scene->top, "work");
 	scene->is_weak = is_weak;
 	directory_make(scene->work, 0700);
 	attacker = file_read(attacker_of(file), &length);
-	file_write_bytes(path_in(scene->work, "attacker"), attacker, length,
-			 0755);
+	scene->attacker = path_in(scene->work, "attacker");
+	file_write_bytes(scene->attacker, attacker, length, 0755);
+	scene->launcher = sbx_launch();
+	scene->profile = sbx_source("tests/escape/attack.ini");
 	scene->program.cwd = scene->work;
+	scene_tell(scene, "weak", is_weak ? "yes" : "");
 	if (attack->bait)
 		attack->bait(scene);
-	if (scene->program.as_user)
+	if (attack->as_user)
 		scratch_give(scene->top);
+	scene->program.as_user = attack->as_user;
 	return scene;
 }
 
@@ -97,8 +113,7 @@ static void add_bwrap(struct line *line, const struct scene *scene)
 static void add_profile(struct line *line, const struct scene *scene,
 			const struct attack *attack)
 {
-	add(line, ARGV(sbx_launch(), "--profile",
-		       sbx_source("tests/escape/attack.ini")));
+	add(line, ARGV(scene->launcher, "--profile", scene->profile));
 	add(line, attack->with);
 	if (scene->is_weak)
 		add(line, attack->weak);
@@ -106,7 +121,7 @@ static void add_profile(struct line *line, const struct scene *scene,
 	add(line, ARGV("--"));
 }
 
-static const char *const *command(const struct scene *scene, const char *name,
+const char *const *attack_command(const struct scene *scene, const char *name,
 				  const struct attack *attack)
 {
 	struct line *line = arena_take(sizeof(*line));
@@ -115,7 +130,7 @@ static const char *const *command(const struct scene *scene, const char *name,
 		add_profile(line, scene, attack);
 	else if (attack->weak == BWRAP)
 		add_bwrap(line, scene);
-	add(line, ARGV(path_in(scene->work, "attacker"), name));
+	add(line, ARGV(scene->attacker, name));
 	add(line, scene->words);
 	return line->words;
 }
@@ -129,7 +144,7 @@ bool attack_run(struct scene *scene, const char *name,
 	const struct outcome *o;
 	bool got;
 
-	scene->program.argv = command(scene, name, attack);
+	scene->program.argv = attack_command(scene, name, attack);
 	o = program_run(&scene->program);
 	if (o->exit == ATTACK_NOT_HERE) {
 		if (scene->is_weak)

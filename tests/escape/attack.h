@@ -76,7 +76,10 @@ struct scene {
 	const char *top;   /* a directory of mode 0700; below it: */
 	const char *work;  /* the workspace and working directory, with the
 			    * attacker in it */
-	bool is_weak;
+	bool is_weak;      /* the attacker finds "yes" under "weak" then */
+	const char *attacker; /* the program */
+	const char *launcher; /* sbx-launch */
+	const char *profile;
 	const char *bait;  /* for whoever set it */
 	struct program program; /* may be added to */
 	/* Made by the functions below. */
@@ -91,11 +94,16 @@ void scene_tell(struct scene *scene, const char *name, const char *value);
 void scene_option(struct scene *scene, const char *name, const char *value);
 void scene_bwrap(struct scene *scene, const char *const *words);
 
+/* Skip the test where the kernel's Landlock is older than @abi. */
+void scene_need_landlock(int abi);
+
 struct attack {
 	const char *const *weak; /* where it succeeds */
 	unsigned bites;  /* AS_*: for whom it does; 0: everybody */
 	unsigned who;    /* AS_*: whom it is of any use to; 0: everybody */
 	const char *const *with; /* options of both runs in a profile */
+
+	bool as_user;    /* root starts it as an ordinary user */
 
 	/* Before a run: what is on the host, what the attacker is told. */
 	void (*bait)(struct scene *scene);
@@ -117,6 +125,10 @@ struct scene *attack_scene(const char *file, const struct attack *attack,
 			   bool is_weak);
 bool attack_run(struct scene *scene, const char *name,
 		const struct attack *attack);
+
+/* The command line of that run, ended by NULL. */
+const char *const *attack_command(const struct scene *scene, const char *name,
+				  const struct attack *attack);
 
 #ifdef ATTACKER
 

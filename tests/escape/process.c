@@ -151,6 +151,34 @@ ATTACK(process, arguments_of_the_caller, .weak = BARE,
 	return attack_opens(path, O_RDONLY);
 }
 
+/* ---- with the host's processes in sight ---------------------------------------------- */
+
+#define HOST_PROCESSES WITH("--set", "namespaces.share=pid")
+
+static void name_the_caller_beside_landlock(struct scene *scene)
+{
+	scene_need_landlock(6);
+	name_the_caller(scene);
+}
+
+ATTACK(process, signal_where_pids_are_shared, .weak = BARE,
+       .with = HOST_PROCESSES, .bait = name_the_caller_beside_landlock)
+{
+	return kill((pid_t)strtol(attack_word("caller"), NULL, 10), 0) == 0;
+}
+
+ATTACK(process, environment_where_pids_are_shared, .weak = BARE,
+       .with = HOST_PROCESSES, .bait = name_the_caller_beside_landlock)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/environ",
+		 attack_word("caller"));
+	return attack_opens(path, O_RDONLY);
+}
+
+/* ---- groups ------------------------------------------------------------------------------ */
+
 static volatile sig_atomic_t signals;
 
 static void note_signal(int signal)
@@ -246,7 +274,6 @@ static int allow_priorities(const void *data)
 static void ask_for_priorities(struct scene *scene)
 {
 	scene->program.call = allow_priorities;
-	scene_tell(scene, "is-weak", scene->is_weak ? "yes" : "");
 }
 
 static void need_limit(int resource, const char *what)
@@ -254,7 +281,7 @@ static void need_limit(int resource, const char *what)
 	struct rlimit limit;
 
 	getrlimit(resource, &limit);
-	if (!limit.rlim_max && *attack_word("is-weak"))
+	if (!limit.rlim_max && *attack_word("weak"))
 		attack_not_here(what);
 }
 
