@@ -67,7 +67,7 @@ Test(status, a_command_that_cannot_be)
 		{ "/home/user/command", 127, "hidden by mask" },
 		{ "/etc/passwd", 126, "Permission denied" },
 		{ "/usr", 126, "Permission denied" },
-		{ "./text", 126, "Exec format error" },
+		{ "./text", 126, "neither a program nor a script" },
 		{ "./bad", 126, "#!" },
 		{ "", 127, "No such file or directory" },
 	};
