@@ -10,6 +10,8 @@
 #include "front/bwrap_args.h"
 #include "front/front.h"
 #include "front/keys.h"
+#include "front/reach.h"
+#include "plan/survey.h"
 #include "print/print.h"
 
 #include <signal.h>
@@ -135,47 +137,74 @@ static int print_features(struct arena *arena, const struct parse *parse)
 	return print_text_out(STDOUT_FILENO, text.at, text.count);
 }
 
+static bool wants_colour(void)
+{
+	return isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+}
+
+static struct survey survey_of(const struct plan *plan)
+{
+	struct survey survey = { 0 };
+
+	engine_survey(plan, &survey);
+	return survey;
+}
+
 static int print_plan(struct arena *arena, const struct plan *plan,
 		      enum explain_format format)
 {
-	static const print_fn printers[] = {
-		[EXPLAIN_TEXT] = print_text,
-		[EXPLAIN_JSON] = print_json,
-		[EXPLAIN_BWRAP] = print_bwrap,
-		[EXPLAIN_INI] = print_ini,
-	};
 	struct text_buf text = { .arena = arena };
+	bool in_colour = wants_colour();
 	struct error err = { 0 };
-	print_fn printer = printers[format];
+	struct survey survey;
+	int r = -EINVAL;
 
-	if (format == EXPLAIN_TEXT && isatty(STDOUT_FILENO) &&
-	    !getenv("NO_COLOR"))
-		printer = print_text_in_colour;
-	if (printer(plan, &text, &err) < 0)
+	switch (format) {
+	case EXPLAIN_TEXT:
+		survey = survey_of(plan);
+		reach_find(plan, &survey);
+		r = in_colour ? print_text_in_colour(plan, &text, &err) :
+		    print_text(plan, &text, &err);
+		print_host_text(plan, &survey, in_colour, &text);
+		break;
+	case EXPLAIN_JSON:
+		survey = survey_of(plan);
+		reach_find(plan, &survey);
+		r = print_json_of_host(plan, &survey, &text, &err);
+		break;
+	case EXPLAIN_BWRAP:
+		r = print_bwrap(plan, &text, &err);
+		break;
+	case EXPLAIN_INI:
+		r = print_ini(plan, &text, &err);
+		break;
+	case EXPLAIN_NO:
+		break;
+	}
+	if (r < 0)
 		return print_error(arena, plan, &err);
 	return print_text_out(STDOUT_FILENO, text.at, text.count);
 }
 
+/* @survey NULL: it did not come to a plan that could be tried. */
 static int print_check(struct arena *arena, const struct plan *plan,
-		       enum check_format format, const struct error *err)
+		       enum check_format format, const struct survey *survey,
+		       const struct error *err)
 {
+	const struct print_check check = {
+		.error = *err->text ? err : NULL, .survey = survey,
+	};
 	struct text_buf text = { .arena = arena };
+	int r;
 
-	if (format == CHECK_TEXT && *err->text)
-		return print_error(arena, plan, err);
 	if (format == CHECK_TEXT)
-		return print_text_out(STDOUT_FILENO, "ok\n", 3);
-	text_addf(&text, "{\"ok\":%s,\"reason\":",
-		  *err->text ? "false" : "true");
-	if (*err->text)
-		text_add_json(&text, *err->reason ? err->reason : "other");
+		print_check_text(&check, &text, wants_colour());
 	else
-		text_add(&text, "null");
-	text_add(&text, ",\"message\":");
-	text_add_json(&text, err->text);
-	text_add(&text, "}\n");
-	print_text_out(STDOUT_FILENO, text.at, text.count);
-	return *err->text ? ERROR_STATUS_LAUNCHER : 0;
+		print_check_json(&check, &text);
+	r = print_text_out(STDOUT_FILENO, text.at, text.count);
+	if (check.error && format == CHECK_TEXT)
+		print_error(arena, plan, err);
+	return check.error ? ERROR_STATUS_LAUNCHER : r;
 }
 
 /* ---- running ----------------------------------------------------------------------- */
@@ -212,11 +241,16 @@ static int run(struct arena *arena, const struct front *front,
 	const struct plan *plan = front->parse.plan;
 	const struct engine_options options = options_for(native, start);
 	struct engine_outcome outcome = { 0 };
+	struct survey survey = { 0 };
 	struct error err = { 0 };
-	int r = engine_run(plan, &options, &outcome, &err);
+	int r;
 
+	/* Before the run moves the launcher anywhere. */
 	if (options.is_check)
-		return print_check(arena, plan, native->check, &err);
+		survey = survey_of(plan);
+	r = engine_run(plan, &options, &outcome, &err);
+	if (options.is_check)
+		return print_check(arena, plan, native->check, &survey, &err);
 	if (r < 0)
 		return print_error(arena, plan, &err);
 	if (outcome.has_warning)
@@ -235,7 +269,7 @@ static int refuse(struct arena *arena, const struct front *front,
 	const struct engine_options options = options_for(native, start);
 
 	if (options.is_check)
-		return print_check(arena, plan, native->check, err);
+		return print_check(arena, plan, native->check, NULL, err);
 	if (plan && native->explain == EXPLAIN_NO)
 		engine_refused(plan, &options, err);
 	return print_error(arena, plan, err);

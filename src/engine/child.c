@@ -140,6 +140,7 @@ static int start_payload(struct child *child, struct error *err)
 		payload_run(child);
 	if (init_ready(child->run, err) < 0)
 		return error_result(err);
+	stages_log(child->run, STAGE_INIT, NULL);
 	/*
 	 * Both are in one memory until the exec, and this process waits for
 	 * it: nothing is copied, and the payload runs at once.  It never
@@ -168,8 +169,11 @@ _Noreturn void child_run(struct run *run)
 	/* Nobody is left to tell. */
 	if (init_begin(run, err) == -EPIPE)
 		_exit(ERROR_STATUS_LAUNCHER);
+	stages_log(run, STAGE_SPAWN, NULL);
 	if (!err->code && run_stages(&child, err) >= 0)
 		start_payload(&child, err);
+	if (run->progress->stage == STAGE_INIT)
+		stages_log(run, STAGE_INIT, err);
 	snprintf(err->stage, sizeof(err->stage), "%s",
 		 engine_stage_name((size_t)run->progress->stage));
 	run_send(run->child_socket, &failure, &ignored);

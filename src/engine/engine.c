@@ -23,6 +23,8 @@
 #include "engine/relay.h"
 #include "engine/results.h"
 #include "engine/stages.h"
+#include "base/text.h"
+#include "plan/survey.h"
 #include "sys/caps.h"
 #include "sys/proc.h"
 
@@ -35,23 +37,37 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static const char *const stage_names[] = {
-	[STAGE_PREPARE] = "prepare",
-	[STAGE_SPAWN] = "spawn",
-	[STAGE_MAP_IDS] = "map-ids",
-	[STAGE_GATHER] = "gather",
-	[STAGE_SWITCH_ROOT] = "switch-root",
-	[STAGE_ASSEMBLE] = "assemble",
-	[STAGE_IDENTITY] = "identity",
-	[STAGE_CONFINE] = "confine",
-	[STAGE_INIT] = "init",
-	[STAGE_EXEC] = "exec",
+/* The calls are those that can be refused; --explain shows them. */
+static const struct survey_stage stages[] = {
+	[STAGE_PREPARE] = { "prepare", "monitor",
+		"sigprocmask, open, pidfd_open" },
+	[STAGE_SPAWN] = { "spawn", "monitor", "clone3" },
+	[STAGE_MAP_IDS] = { "map-ids", "child",
+		"write uid_map, setgroups, gid_map" },
+	[STAGE_GATHER] = { "gather", "child",
+		"open_tree, mount_setattr, fsopen, fsconfig, fsmount" },
+	[STAGE_SWITCH_ROOT] = { "switch-root", "child",
+		"move_mount, pivot_root, umount2" },
+	[STAGE_ASSEMBLE] = { "assemble", "child",
+		"openat2, mkdirat, fsopen, fsmount, move_mount" },
+	[STAGE_IDENTITY] = { "identity", "child", "ioctl, sethostname" },
+	[STAGE_CONFINE] = { "confine", "child",
+		"prlimit, keyctl, capset, prctl, landlock_restrict_self, "
+		"seccomp" },
+	[STAGE_INIT] = { "init", "child", "chdir, prctl" },
+	[STAGE_EXEC] = { "exec", "payload",
+		"setsid, setrlimit, close_range, execve" },
 };
-static_assert(ARRAY_SIZE(stage_names) == STAGE_COUNT, "a name for each stage");
+static_assert(ARRAY_SIZE(stages) == STAGE_COUNT, "a row for each stage");
+
+const struct survey_stage *engine_stage(size_t index)
+{
+	return index < STAGE_COUNT ? &stages[index] : NULL;
+}
 
 const char *engine_stage_name(size_t index)
 {
-	return index < STAGE_COUNT ? stage_names[index] : NULL;
+	return index < STAGE_COUNT ? stages[index].name : NULL;
 }
 
 void stages_log(const struct run *run, int stage, const struct error *err)
@@ -60,8 +76,16 @@ void stages_log(const struct run *run, int stage, const struct error *err)
 
 	if (fd < 0)
 		return;
-	dprintf(fd, "sbx-launch: %s: %s\n", stage_names[stage],
-		err ? error_line(run->arena, err) : "ok");
+	if (!err)
+		dprintf(fd, "sbx-launch: %s: %s: ok\n", stages[stage].name,
+			stages[stage].calls);
+	else
+		dprintf(fd, "sbx-launch: %s: %s: %s: %s\n",
+			stages[stage].name, *err->call ? err->call :
+			stages[stage].calls, err->code ?
+			error_errno_name(err->code) : "failed",
+			text_printable(run->arena,
+				       error_line(run->arena, err)));
 }
 
 /* bubblewrap's callers know its words. */
@@ -164,12 +188,12 @@ static int run_stages(struct run *run, struct error *err)
 		if (!steps[stage])
 			continue;
 		r = steps[stage](run, err);
-		/* The child speaks for the stage that both have. */
-		if (r < 0 || stage != STAGE_MAP_IDS)
+		/* The child, once it is there, speaks for both. */
+		if (r < 0 || stage == STAGE_PREPARE)
 			stages_log(run, stage, r < 0 ? err : NULL);
 		if (r < 0) {
 			snprintf(err->stage, sizeof(err->stage), "%s",
-				 stage_names[stage]);
+				 stages[stage].name);
 			diagnose(run, err);
 			return r;
 		}

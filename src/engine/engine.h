@@ -75,7 +75,17 @@ void engine_refused(const struct plan *plan,
 		    const struct engine_options *options,
 		    const struct error *cause);
 
-/* The stages in order, for --explain and --verbose; NULL behind the last. */
+/* The stages in order; NULL behind the last. */
+struct survey_stage;
+const struct survey_stage *engine_stage(size_t index);
 const char *engine_stage_name(size_t index);
+
+/*
+ * Fill @survey with what @plan meets on this machine; what front/ finds out
+ * is left alone.  Nothing is made or changed, and what cannot be found out is
+ * not there.
+ */
+struct survey;
+void engine_survey(const struct plan *plan, struct survey *survey);
 
 #endif

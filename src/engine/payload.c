@@ -302,6 +302,7 @@ _Noreturn void payload_run(struct child *child)
 
 	snprintf(failure.error.stage, sizeof(failure.error.stage), "exec");
 	payload_steps(child, &failure.error);
+	stages_log(child->run, STAGE_EXEC, &failure.error);
 	run_send(child->run->child_socket, &failure, &ignored);
 	_exit(ERROR_STATUS_NOT_FOUND);
 }

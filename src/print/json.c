@@ -3,6 +3,7 @@
 #include "print/print.h"
 
 #include "plan/op_types.h"
+#include "print/host.h"
 #include "print/json_writer.h"
 #include "print/names.h"
 
@@ -297,6 +298,12 @@ static void add_command(struct json_writer *json, const struct plan *plan)
 int print_json(const struct plan *plan, struct text_buf *out,
 	       struct error *err)
 {
+	return print_json_of_host(plan, NULL, out, err);
+}
+
+int print_json_of_host(const struct plan *plan, const struct survey *survey,
+		       struct text_buf *out, struct error *err)
+{
 	struct json_writer json = { .out = out };
 
 	json_open(&json, NULL, '{');
@@ -318,6 +325,8 @@ int print_json(const struct plan *plan, struct text_buf *out,
 	add_report(&json, plan);
 	add_bwrap(&json, plan);
 	add_command(&json, plan);
+	if (survey)
+		host_json(&json, plan, survey);
 	json_close(&json, '}');
 	text_add(out, "\n");
 	return 0;

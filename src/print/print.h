@@ -39,6 +39,25 @@ int print_json(const struct plan *plan, struct text_buf *out,
 	       struct error *err);
 
 /*
+ * The same with what the plan meets on this machine: sections behind the
+ * others, and the member "host".
+ */
+struct survey;
+void print_host_text(const struct plan *plan, const struct survey *survey,
+		     bool in_colour, struct text_buf *out);
+int print_json_of_host(const struct plan *plan, const struct survey *survey,
+		       struct text_buf *out, struct error *err);
+
+/* What came of --check; documented in sbx-launch(1). */
+struct print_check {
+	const struct error *error;   /* NULL: everything could be set up */
+	const struct survey *survey; /* NULL: it did not come to that */
+};
+void print_check_text(const struct print_check *check, struct text_buf *out,
+		      bool in_colour);
+void print_check_json(const struct print_check *check, struct text_buf *out);
+
+/*
  * A command line for sh(1) that starts the same sandbox with bubblewrap, one
  * option a line.  What was asked for and bubblewrap has no word for is an
  * error that names it and its origin; what a profile implies

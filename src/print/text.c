@@ -2,6 +2,7 @@
 /* The plan for people. */
 #include "print/print.h"
 
+#include "print/host.h"
 #include "print/names.h"
 #include "print/text_sheet.h"
 
@@ -352,6 +353,16 @@ int print_text(const struct plan *plan, struct text_buf *out,
 	       struct error *err)
 {
 	return print_sheet(plan, out, false);
+}
+
+void print_host_text(const struct plan *plan, const struct survey *survey,
+		     bool in_colour, struct text_buf *out)
+{
+	struct sheet sheet = {
+		.out = out, .arena = out->arena, .in_colour = in_colour,
+	};
+
+	host_text(&sheet, plan, survey);
 }
 
 int print_text_in_colour(const struct plan *plan, struct text_buf *out,
