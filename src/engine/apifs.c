@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 
 enum {
@@ -187,7 +188,8 @@ static int cover_proc_bwrap(struct child *child, int proc, struct error *err)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (faccessat(proc, names[i], W_OK, 0) < 0) {
+		/* The C library would take faccessat2(2), 5.8. */
+		if (syscall(SYS_faccessat, proc, names[i], W_OK) < 0) {
 			if (errno == EACCES || errno == ENOENT ||
 			    errno == EROFS)
 				continue;

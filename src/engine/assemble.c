@@ -261,8 +261,8 @@ static int do_remount(struct child *child, const struct op *op,
 		       MOUNT_ATTR_NODEV,
 	};
 	auto_close int parent = -EBADF, point = -EBADF;
-	struct statx status;
 	const char *name;
+	int is_root;
 
 	/* Nothing can be mounted there, but its parents are made first. */
 	if (child_is_bwrap(child)) {
@@ -274,10 +274,10 @@ static int do_remount(struct child *child, const struct op *op,
 	if (point < 0)
 		return op_say(child, err, "Can't remount readonly on %s: "
 			      "realpath(destination)", op->dest);
-	if (statx(point, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0,
-		  &status) < 0)
-		return error_set(err, errno, "statx '%s'", op->dest);
-	if (!(status.stx_attributes & STATX_ATTR_MOUNT_ROOT)) {
+	is_root = mountfd_is_root(point, err);
+	if (is_root < 0)
+		return is_root;
+	if (!is_root) {
 		error_set(err, child_is_bwrap(child) ? 0 : EINVAL,
 			  "'%s' is not a mount point", op->dest);
 		return op_say(child, err, "Can't remount readonly on %s: "
@@ -379,5 +379,7 @@ int assemble_ops(struct child *child, struct error *err)
 	}
 	child->run->progress->op = SIZE_MAX;
 	/* Every mount point is made. */
-	return assemble_seal(child, "/", err);
+	if (assemble_seal(child, "/", err) < 0)
+		return error_result(err);
+	return root_settle(child, err);
 }

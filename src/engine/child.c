@@ -10,6 +10,7 @@
 #include "engine/child.h"
 
 #include "engine/stages.h"
+#include "sys/mountfd.h"
 #include "sys/proc.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ static int stage_map_ids(struct child *child, struct error *err)
 	child->procfs = proc_open_procfs(err);
 	if (child->procfs < 0)
 		return child->procfs;
+	mountfd_set_procfs(child->procfs);
 	if (wait_for_go(child->run, err) < 0)
 		return error_result(err);
 	if (identity_map_self(child, err) < 0 ||

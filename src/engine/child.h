@@ -14,6 +14,8 @@ struct source {
 	int mount;     /* detached tree, or -EBADF */
 	mode_t type;   /* S_IFMT bits of the source */
 	bool skipped;  /* optional and not there */
+	bool is_told;  /* ... and the monitor knows */
+	bool is_mapped; /* cloned and id-mapped before the child existed */
 	int upper, work;          /* overlay: O_PATH */
 	LIST_OF(int) lowers;      /* overlay: O_PATH, bottom first */
 	LIST_OF(int) devices;     /* OP_DEV: detached device nodes */
@@ -79,6 +81,8 @@ int gather_check(const struct op *op, struct source *source, int fd,
 		 struct error *err);
 /* gather_root.c */
 int gather_outside(struct run *run, struct error *err);
+/* Say in @err, which has the cause, that @path cannot be id-mapped. */
+int gather_fail_idmap(const char *path, struct error *err);
 int gather_sources(struct child *child, struct error *err);
 
 /* overlay.c: the detached overlay for @op from its gathered layers. */
@@ -112,6 +116,8 @@ void point_is_memory(struct child *child, int mount);
 
 /* root.c: @mount becomes "/", what was "/" is gone. */
 int root_replace(struct child *child, int mount, struct error *err);
+/* Everything is mounted: "/" is the last that was given to root_replace(). */
+int root_settle(struct child *child, struct error *err);
 /* Attach @mount on @point, called @path; on "/", however named, replace it. */
 int root_attach(struct child *child, int mount, int point, const char *path,
 		struct error *err);

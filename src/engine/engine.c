@@ -146,8 +146,10 @@ static int prepare(struct run *run, struct error *err)
 	run->progress = mmap(NULL, sizeof(*run->progress),
 			     PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (run->progress == MAP_FAILED)
+	if (run->progress == MAP_FAILED) {
+		run->progress = NULL;
 		return error_set(err, errno, "mmap");
+	}
 	run->progress->op = SIZE_MAX;
 	gather_init(run);
 	if (prepare_run(run, err) < 0 || filters_read(run, err) < 0 ||

@@ -12,6 +12,9 @@
  *
  * Attributes are set on the detached tree, recursively, before anything can
  * be reached through it.  What is optional is decided here and nowhere else.
+ *
+ * When it turns out that the calls for detached mounts are not there, all is
+ * gathered again through mount(2); nothing has been attached yet.
  */
 #include "engine/child.h"
 
@@ -363,7 +366,7 @@ static int gather_op(const struct child *child, const struct op *op,
 	return 0;
 }
 
-int gather_sources(struct child *child, struct error *err)
+static int gather_all(struct child *child, struct error *err)
 {
 	for (size_t i = 0; i < child->plan->ops.count; i++) {
 		const struct op *op = &child->plan->ops.at[i];
@@ -372,7 +375,7 @@ int gather_sources(struct child *child, struct error *err)
 		child->run->progress->op = i;
 		if (gather_op(child, op, source, err) < 0)
 			return op_fail(child, op, err);
-		if (source->skipped) {
+		if (source->skipped && !source->is_told) {
 			struct message message = {
 				.kind = MESSAGE_SKIPPED, .index = i,
 			};
@@ -380,8 +383,52 @@ int gather_sources(struct child *child, struct error *err)
 			if (run_send(child->run->child_socket, &message,
 				     err) < 0)
 				return error_result(err);
+			source->is_told = true;
 		}
 	}
 	child->run->progress->op = SIZE_MAX;
+	/* What comes next must not find that the last call is not there. */
+	return mountfd_prove(err);
+}
+
+/* Forget what an attempt has gathered; what is not there stays left out. */
+static int drop(const struct op *op, struct source *source,
+		struct error *err)
+{
+	/* Whatever else works: this cannot be made again. */
+	if (source->is_mapped)
+		return gather_fail_idmap(op->source ? op->source : op->dest,
+					 err);
+	for (size_t i = 0; i < source->devices.count; i++)
+		mem_close_fd(&source->devices.at[i]);
+	for (size_t i = 0; i < source->lowers.count; i++)
+		mem_close_fd(&source->lowers.at[i]);
+	source->devices.count = source->lowers.count = 0;
+	mem_close_fd(&source->mount);
+	mem_close_fd(&source->upper);
+	mem_close_fd(&source->work);
 	return 0;
+}
+
+int gather_sources(struct child *child, struct error *err)
+{
+	const struct run_ids *ids = &child->run->ids;
+	const char *call;
+	int r = mountfd_missing(&call) ? -ENOSYS : gather_all(child, err);
+
+	if (r >= 0 || !mountfd_missing(&call))
+		return r;
+	for (size_t i = 0; i < child->plan->ops.count; i++) {
+		const struct op *op = &child->plan->ops.at[i];
+
+		if (drop(op, &child->sources[i], err) < 0)
+			return op_fail(child, op, err);
+	}
+	child->run->progress->op = SIZE_MAX;
+	if (mountfd_fall_back(child->procfs, ids->switches ? ids->inside_uid :
+			      geteuid(), ids->switches ? ids->inside_gid :
+			      getegid(), err) < 0 ||
+	    gather_all(child, err) < 0)
+		return error_result(err);
+	return mountfd_settle(err);
 }

@@ -51,18 +51,47 @@ static int idmap_for(struct run *run, struct idmaps *maps, int mount,
 	return map->userns;
 }
 
+int gather_fail_idmap(const char *path, struct error *err)
+{
+	const char *call;
+
+	error_wrap(err, "'%s' cannot be shown with other owners", path);
+	if (!mountfd_missing(&call))
+		return error_result(err);
+	error_reason(err, "idmap");
+	error_remedy(err, "there are no id-mapped mounts without %s, which "
+		     "this kernel or the system-call filter of the "
+		     "surrounding container does not have: start as an "
+		     "ordinary user, or set run-as = caller", call);
+	return error_result(err);
+}
+
 /* Set @attr and the id map of the owner of @mount's root. */
 static int map_tree(struct run *run, struct idmaps *maps, int mount,
 		    struct mountfd_attr attr, const char *path,
-		    struct error *err)
+		    struct source *source, struct error *err)
 {
 	attr.idmap_userns = idmap_for(run, maps, mount, err);
 	if (attr.idmap_userns < 0)
 		return error_result(err);
 	if (mountfd_set_attr(mount, &attr, err) < 0)
-		return error_wrap(err, "'%s' cannot be shown with other "
-				  "owners", path);
+		return gather_fail_idmap(path, err);
+	source->is_mapped = true;
 	return 0;
+}
+
+/*
+ * The clone has failed.  Without the calls for it only the workspace cannot
+ * do; the rest is gathered by the child, with everybody's rights.
+ */
+static int without_idmap(const struct op *op, const char *path,
+			 struct error *err)
+{
+	const char *call;
+
+	if (!mountfd_missing(&call))
+		return error_result(err);
+	return op->role == ROLE_WORKSPACE ? gather_fail_idmap(path, err) : 0;
 }
 
 static int map_bind(struct run *run, struct idmaps *maps, const struct op *op,
@@ -77,15 +106,26 @@ static int map_bind(struct run *run, struct idmaps *maps, const struct op *op,
 		return 0;
 	}
 	if (mount < 0)
-		return mount;
+		return without_idmap(op, op->source, err);
 	source->mount = mount;
 	gather_attr(run->plan, op, &attr);
 	/* What is not the workspace may do with everybody's rights. */
-	if (map_tree(run, maps, mount, attr, op->source, err) < 0 &&
+	if (map_tree(run, maps, mount, attr, op->source, source, err) < 0 &&
 	    (op->role == ROLE_WORKSPACE ||
-	     mountfd_set_attr(mount, &attr, err) < 0))
-		return error_result(err);
+	     mountfd_set_attr(mount, &attr, err) < 0)) {
+		mem_close_fd(&source->mount);
+		return without_idmap(op, op->source, err);
+	}
 	return gather_check(op, source, mount, err);
+}
+
+/* A layer was not cloned. */
+static int fail_clone(const char *path, struct error *err)
+{
+	const char *call;
+
+	return mountfd_missing(&call) ? gather_fail_idmap(path, err) :
+	       error_result(err);
 }
 
 /* Clone @path alone, mapped; the clone is attached later (overlay.c). */
@@ -98,9 +138,9 @@ static int map_layer(struct run *run, struct idmaps *maps, const struct op *op,
 	int mount = fd < 0 ? fd : mountfd_clone(fd, "", 0, err);
 
 	if (mount < 0)
-		return mount;
+		return fail_clone(path, err);
 	*arena_push(run->arena, &source->staged) = mount;
-	if (map_tree(run, maps, mount, attr, path, err) < 0)
+	if (map_tree(run, maps, mount, attr, path, source, err) < 0)
 		return error_result(err);
 	return mount;
 }
@@ -124,7 +164,7 @@ static int map_upper(struct run *run, struct idmaps *maps, const struct op *op,
 	above = arena_strndup(run->arena, upper, shared ? shared : 1);
 	mount = mountfd_clone(AT_FDCWD, above, 0, err);
 	if (mount < 0)
-		return mount;
+		return fail_clone(upper, err);
 	*arena_push(run->arena, &source->staged) = mount;
 	source->upper = openat(mount, upper + shared + 1, O_PATH | O_CLOEXEC |
 			       O_DIRECTORY | O_NOFOLLOW);
@@ -139,8 +179,7 @@ static int map_upper(struct run *run, struct idmaps *maps, const struct op *op,
 	if (attr.idmap_userns < 0)
 		return error_result(err);
 	if (mountfd_set_attr(mount, &attr, err) < 0)
-		return error_wrap(err, "'%s' cannot be shown with other "
-				  "owners", upper);
+		return gather_fail_idmap(upper, err);
 	return 0;
 }
 

@@ -209,11 +209,12 @@ static int hold_one(struct run *run, int parent, const char *name,
 {
 	auto_close int fd = -EBADF;
 	int r = -EAGAIN;
+	struct stat status;
 
 	for (int i = 0; r == -EAGAIN && i < TRIES; i++) {
 		if (i)
 			poll(NULL, 0, PAUSE_MS);
-		if (faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+		if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0 &&
 		    errno == ENOENT) {
 			r = make_missing(run, parent, name, is_file, err);
 			return r < 0 ? r : 1;

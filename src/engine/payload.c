@@ -25,7 +25,7 @@ static void explain_command(const struct child *child, const char *path,
 {
 	if (strchr(path, '/'))
 		program_explain(child, path, err);
-	else if (err->code == ENOENT && !faccessat(AT_FDCWD, path, F_OK, 0))
+	else if (err->code == ENOENT && !access(path, F_OK))
 		error_remedy(err, "it is in the working directory, not along "
 			     "PATH: write './%s', or its interpreter before "
 			     "it", path);
@@ -129,7 +129,7 @@ static int find_script(const struct child *child, struct error *err)
 	if (!plan->script_index)
 		return 0;
 	script = plan->command.at[plan->script_index];
-	if (!faccessat(AT_FDCWD, script, F_OK, 0))
+	if (!access(script, F_OK))
 		return 0;
 	if (*script != '/')
 		script = path_join(child->arena,
@@ -146,7 +146,7 @@ int payload_find(struct child *child, struct error *err)
 	if (r < 0 || child_is_bwrap(child))
 		return r;
 	if (child->plan->interpreter &&
-	    faccessat(AT_FDCWD, child->plan->command.at[0], X_OK, 0) < 0)
+	    access(child->plan->command.at[0], X_OK) < 0)
 		return fail_command(child, "interpreter",
 				    child->plan->command.at[0], errno, err);
 	return find_script(child, err);

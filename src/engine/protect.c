@@ -20,15 +20,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-static int is_mount_root(int fd, struct error *err)
-{
-	struct statx status;
-
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status) < 0)
-		return error_set(err, errno, "statx");
-	return !!(status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
-}
-
 /* Mount what @point shows on itself. */
 static int pin(int point, const char *path, bool read_only, struct error *err)
 {
@@ -38,7 +29,7 @@ static int pin(int point, const char *path, bool read_only, struct error *err)
 		.recursive = true,
 	};
 	auto_close int mount = -EBADF;
-	int pinned = is_mount_root(point, err);
+	int pinned = mountfd_is_root(point, err);
 
 	if (pinned < 0 || (pinned && !read_only))
 		return pinned < 0 ? pinned : 0;

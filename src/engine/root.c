@@ -10,6 +10,10 @@
  *
  * From here on every path starts in the new root; the host is there only in
  * the form of the descriptors that were gathered.
+ *
+ * Where mounts go through mount(2) (sys/mount_legacy.c) the exchange comes
+ * after the last of them, since until then they need the host's /proc; what
+ * is built is below child->root in both cases.
  */
 #include "engine/child.h"
 
@@ -19,7 +23,6 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 static int verify_root(struct child *child, int mount, struct error *err)
 {
@@ -55,18 +58,13 @@ static int fail_enter(const struct child *child, struct error *err)
 	return error_result(err);
 }
 
-int root_replace(struct child *child, int mount, struct error *err)
+static int exchange(struct child *child, int mount, struct error *err)
 {
 	mem_close_fd(&child->root);
-	if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_call(err, errno, "move_mount", "move_mount on "
-				  "'/'");
 	if (fchdir(mount) < 0)
 		return fail_enter(child, err);
-	if (syscall(SYS_pivot_root, ".", ".") < 0)
-		return error_call(err, errno, "pivot_root", "pivot_root");
-	if (umount2(".", MNT_DETACH) < 0)
-		return error_call(err, errno, "umount2", "detach the old root");
+	if (mountfd_pivot(mount, err) < 0)
+		return error_result(err);
 	if (chdir("/") < 0)
 		return error_set(err, errno, "chdir '/'");
 	if (verify_root(child, mount, err) < 0)
@@ -77,18 +75,41 @@ int root_replace(struct child *child, int mount, struct error *err)
 	return 0;
 }
 
+int root_replace(struct child *child, int mount, struct error *err)
+{
+	int kept;
+
+	if (!mountfd_has_fallen_back())
+		return exchange(child, mount, err);
+	if (mountfd_id(mount, "", &child->root_id, err) < 0)
+		return error_result(err);
+	kept = fcntl(mount, F_DUPFD_CLOEXEC, 3);
+	if (kept < 0)
+		return error_set(err, errno, "dup");
+	mem_close_fd(&child->root);
+	child->root = kept;
+	return 0;
+}
+
+int root_settle(struct child *child, struct error *err)
+{
+	auto_close int mount = -EBADF;
+
+	if (!mountfd_has_fallen_back())
+		return 0;
+	mount = take_fd(&child->root);
+	return exchange(child, mount, err);
+}
+
 int root_attach(struct child *child, int mount, int point, const char *path,
 		struct error *err)
 {
-	struct statx status;
+	int is_root = mountfd_is_root_of(point, child->root_id, err);
 
-	if (statx(point, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID,
-		  &status) < 0)
-		return error_set(err, errno, "statx '%s'", path);
-	if (status.stx_attributes & STATX_ATTR_MOUNT_ROOT &&
-	    status.stx_mnt_id == child->root_id)
-		return root_replace(child, mount, err);
-	return mountfd_attach(mount, point, path, err);
+	if (is_root < 0)
+		return is_root;
+	return is_root ? root_replace(child, mount, err) :
+	       mountfd_attach(mount, point, path, err);
 }
 
 static int clone_attached(int *tmpfs, const char *name, struct error *err)
@@ -122,6 +143,8 @@ int root_clone(int *tmpfs, const char *name, struct error *err)
 
 int root_stage(int mount, struct error *err)
 {
+	if (mountfd_has_fallen_back())
+		return 0;
 	if (move_mount(mount, "", AT_FDCWD, ROOT_STAGE,
 		       MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return error_call(err, errno, "move_mount", "move_mount on "

@@ -19,7 +19,7 @@ static bool is_program(const char *path)
 	struct stat info;
 
 	return !stat(path, &info) && S_ISREG(info.st_mode) &&
-	       !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
+	       !access(path, X_OK);
 }
 
 static int at_origin(const struct plan *plan, struct error *err)

@@ -14,7 +14,9 @@
 
 static bool exists(const char *path)
 {
-	return !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW);
+	struct stat status;
+
+	return !lstat(path, &status);
 }
 
 /* @name in @directory, with and without .ini; NULL when it is not there. */

@@ -180,13 +180,14 @@ static int cgroup_choose_name(const struct cgroup_site *sites, size_t count,
 {
 	for (int try = 0; try < CGROUP_NAMES; try++) {
 		bool is_free = true;
+		struct stat status;
 
 		snprintf(ret_name, CGROUP_NAME_MAX, "sbx-launch-%d-%d",
 			 (int)getpid(), try);
 		for (size_t i = 0; i < count && is_free; i++)
 			is_free = sites[i].fd < 0 ||
-				  (faccessat(sites[i].fd, ret_name, F_OK,
-					     0) < 0 && errno == ENOENT);
+				  (fstatat(sites[i].fd, ret_name, &status,
+					   0) < 0 && errno == ENOENT);
 		if (is_free)
 			return 0;
 	}

@@ -8,17 +8,27 @@
  *   mountfd_new        fsopen, fsconfig ..., fsmount
  *
  * No call looks at the mount table, so the cost does not grow with it.
+ *
+ * Nobody asks beforehand whether the calls are there.  The first that fails
+ * as one that is not says so (mountfd_missing()), and the engine begins again
+ * with mount(2).
  */
 #include "sys/mountfd.h"
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "sys/mount_legacy.h"
+#include "sys/mount_probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* mount_setattr(2) has succeeded once. */
+static bool is_proven;
 
 int mountfd_clone(int dirfd, const char *path, unsigned flags,
 		  struct error *err)
@@ -26,6 +36,8 @@ int mountfd_clone(int dirfd, const char *path, unsigned flags,
 	unsigned how = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT;
 	int mount;
 
+	if (mount_legacy_is_active())
+		return mount_legacy_clone(dirfd, path, flags, err);
 	if (!*path)
 		how |= AT_EMPTY_PATH;
 	if (flags & MOUNTFD_RECURSIVE)
@@ -34,8 +46,8 @@ int mountfd_clone(int dirfd, const char *path, unsigned flags,
 		how |= AT_SYMLINK_NOFOLLOW;
 	mount = open_tree(dirfd, path, how);
 	if (mount < 0)
-		return error_call(err, errno, "open_tree", "open_tree '%s'",
-				  path);
+		return error_call(err, mount_probe_failed(PROBE_OPEN_TREE),
+				  "open_tree", "open_tree '%s'", path);
 	return mount;
 }
 
@@ -49,24 +61,30 @@ int mountfd_set_attr(int mount, const struct mountfd_attr *attr,
 	};
 	unsigned flags = AT_EMPTY_PATH | (attr->recursive ? AT_RECURSIVE : 0);
 
+	if (mount_legacy_is_active())
+		return mount_legacy_set_attr(mount, attr, err);
 	if (attr->idmap_userns > 0) {
 		kernel.attr_set |= MOUNT_ATTR_IDMAP;
 		kernel.userns_fd = (uint64_t)attr->idmap_userns;
 	}
 	if (mount_setattr(mount, "", flags, &kernel, sizeof(kernel)) < 0)
-		return error_call(err, errno, attr->idmap_userns > 0 ?
-				  "idmap" : "mount_setattr", "mount_setattr%s",
+		return error_call(err, mount_probe_failed(PROBE_MOUNT_SETATTR),
+				  attr->idmap_userns > 0 ? "idmap" :
+				  "mount_setattr", "mount_setattr%s",
 				  attr->idmap_userns > 0 ? " (id map)" : "");
+	is_proven = true;
 	return 0;
 }
 
 int mountfd_attach(int mount, int target, const char *place,
 		   struct error *err)
 {
+	if (mount_legacy_is_active())
+		return mount_legacy_attach(mount, target, place, err);
 	if (move_mount(mount, "", target, "",
 		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return error_call(err, errno, "move_mount",
-				  "move_mount on '%s'", place);
+		return error_call(err, mount_probe_failed(PROBE_MOVE_MOUNT),
+				  "move_mount", "move_mount on '%s'", place);
 	return 0;
 }
 
@@ -112,17 +130,20 @@ static int set_option(int context, const struct mountfd_option *option)
 	return fsconfig(context, FSCONFIG_SET_FLAG, option->key, NULL, 0);
 }
 
-int mountfd_new(const char *type, const struct mountfd_option *options,
-		size_t count, unsigned attrs, struct error *err)
+static int make_new(const char *type, const struct mountfd_option *options,
+		    size_t count, unsigned attrs, struct error *err)
 {
 	auto_close int context = fsopen(type, FSOPEN_CLOEXEC);
 	int mount;
 
 	if (context < 0)
-		return error_call(err, errno, "fsopen", "fsopen %s", type);
+		return error_call(err, mount_probe_failed(PROBE_FSOPEN),
+				  "fsopen", "fsopen %s", type);
 	/* The name in the mount table's source column. */
-	if (fsconfig(context, FSCONFIG_SET_STRING, "source", type, 0) < 0)
+	if (fsconfig(context, FSCONFIG_SET_STRING, "source", type, 0) < 0) {
+		mount_probe_failed(PROBE_FSCONFIG);
 		return fail_context(context, type, "fsconfig", "source", err);
+	}
 	for (size_t i = 0; i < count; i++)
 		if (set_option(context, &options[i]) < 0)
 			return fail_context(context, type, "fsconfig",
@@ -130,18 +151,68 @@ int mountfd_new(const char *type, const struct mountfd_option *options,
 	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return fail_context(context, type, "mount", "", err);
 	mount = fsmount(context, FSMOUNT_CLOEXEC, attrs);
-	if (mount < 0)
+	if (mount < 0) {
+		mount_probe_failed(PROBE_FSMOUNT);
 		return fail_context(context, type, "fsmount", "", err);
+	}
 	return mount;
 }
 
-int mountfd_id(int fd, const char *path, uint64_t *ret_id, struct error *err)
+int mountfd_new(const char *type, const struct mountfd_option *options,
+		size_t count, unsigned attrs, struct error *err)
 {
-	struct statx status;
+	if (mount_legacy_is_active())
+		return mount_legacy_new(type, options, count, attrs, err);
+	return make_new(type, options, count, attrs, err);
+}
 
-	if (statx(fd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC |
-		  AT_NO_AUTOMOUNT, STATX_MNT_ID, &status) < 0)
-		return error_set(err, errno, "statx '%s'", path);
-	*ret_id = status.stx_mnt_id;
+/* ---- without the descriptor calls ----------------------------------------- */
+
+int mountfd_prove(struct error *err)
+{
+	int code;
+
+	if (is_proven || mount_legacy_is_active())
+		return 0;
+	code = mount_probe_ask(PROBE_MOUNT_SETATTR);
+	return code ? error_call(err, code, "mount_setattr", "mount_setattr") :
+	       0;
+}
+
+static bool has_fallen_back;
+
+int mountfd_fall_back(int procfs, uid_t uid, gid_t gid, struct error *err)
+{
+	const char *call = "";
+	int code = mountfd_missing(&call);
+
+	has_fallen_back = true;
+	if (mount_legacy_begin(procfs, uid, gid, err) >= 0)
+		return 0;
+	return error_wrap(err, "%s is %s, and without it", call,
+			  code == ENOSYS ? "unknown" : "refused");
+}
+
+bool mountfd_has_fallen_back(void)
+{
+	return has_fallen_back;
+}
+
+int mountfd_settle(struct error *err)
+{
+	return mount_legacy_is_active() ? mount_legacy_settle(err) : 0;
+}
+
+int mountfd_pivot(int mount, struct error *err)
+{
+	if (mount_legacy_is_active())
+		return mount_legacy_pivot(mount, err);
+	if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_call(err, mount_probe_failed(PROBE_MOVE_MOUNT),
+				  "move_mount", "move_mount on '/'");
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return error_call(err, errno, "pivot_root", "pivot_root");
+	if (umount2(".", MNT_DETACH) < 0)
+		return error_call(err, errno, "umount2", "detach the old root");
 	return 0;
 }

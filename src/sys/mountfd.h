@@ -7,6 +7,9 @@
  * before anybody can walk into it.  Rests on open_tree(2), fsopen(2),
  * fsconfig(2), fsmount(2), mount_setattr(2) and move_mount(2), Linux 5.12.
  *
+ * Where these calls do not exist or are refused, the same functions work
+ * through mount(2) once mountfd_fall_back() has been called.
+ *
  * All functions return 0 or a descriptor (owned by the caller, close-on-exec)
  * or a negative errno with @err filled; the text names the system call and
  * what it was called on.
@@ -19,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* What may be set on a tree; see mount_setattr(2). */
 struct mountfd_attr {
@@ -64,7 +68,45 @@ struct mountfd_option {
 int mountfd_new(const char *type, const struct mountfd_option *options,
 		size_t count, unsigned attrs, struct error *err);
 
-/* The unique id of the mount that @fd is in; statx(2). */
+/*
+ * The id of the mount that @path below @fd (empty: @fd) is in, as in
+ * /proc/PID/mountinfo; statx(2), and before Linux 5.8 /proc/PID/fdinfo.
+ */
 int mountfd_id(int fd, const char *path, uint64_t *ret_id, struct error *err);
+/* Is @fd, O_PATH, the root of a mount?  1, 0, or a negative errno. */
+int mountfd_is_root(int fd, struct error *err);
+/* ... of the mount with this id? */
+int mountfd_is_root_of(int fd, uint64_t id, struct error *err);
+/* Where the three look without statx(2): the procfs root, see sys/proc.h. */
+void mountfd_set_procfs(int procfs);
+
+/* ---- without the descriptor calls ----------------------------------------- */
+
+/*
+ * Has one of the calls failed because it is unknown (ENOSYS) or refused by a
+ * filter?  Then *@ret_call is its name and the errno is returned; 0: not so
+ * far.  On a working kernel that costs nothing: only a failure asks.
+ */
+int mountfd_missing(const char **ret_call);
+/* Ask now; harmless to whoever calls. */
+int mountfd_probe(const char **ret_call);
+/*
+ * Is the last of the calls, mount_setattr (5.12; the others are of 5.2),
+ * there?  Asks the kernel when none has succeeded yet.  -ENOSYS, -EPERM.
+ */
+int mountfd_prove(struct error *err);
+/*
+ * From here on use mount(2), in this mount namespace.  What was made before
+ * cannot be used any more.  See mount_legacy_begin().
+ */
+int mountfd_fall_back(int procfs, uid_t uid, gid_t gid, struct error *err);
+bool mountfd_has_fallen_back(void);
+/* Finish what mountfd_set_attr() was told; before a tree is looked at. */
+int mountfd_settle(struct error *err);
+/*
+ * Make @mount, a directory and the working directory, the root in place of
+ * "/", and detach what was there.
+ */
+int mountfd_pivot(int mount, struct error *err);
 
 #endif

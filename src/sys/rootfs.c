@@ -6,6 +6,10 @@
  * what is missing has a name.  Even then the directory that is returned comes
  * from openat2 with symlinks forbidden: what was resolved and what was opened
  * cannot differ.
+ *
+ * Before Linux 5.6, and where a filter refuses openat2, each component is
+ * opened for itself without following it (open_slowly()).  ".." is never given to
+ * the kernel, so no way leads out of the root.
  */
 #include "sys/rootfs.h"
 
@@ -20,25 +24,36 @@
 
 enum { SYMLINKS_MOST = 40 }; /* the kernel's own limit, path_resolution(7) */
 
+static int open_slowly(int root, const char *path, unsigned flags,
+		       unsigned resolve);
+
 static int open_below(int root, const char *path, unsigned flags,
 		      unsigned resolve)
 {
+	static bool is_missing;
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
 	};
 
+	int fd = -1;
+
 	/* The root itself has no name below itself. */
 	if (!*path)
 		path = "/";
-	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (!is_missing)
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	/* O_PATH takes no right that could lack: a filter says EPERM. */
+	if (fd < 0 && !is_missing && (errno == ENOSYS || errno == EPERM))
+		is_missing = true;
+	return is_missing ? open_slowly(root, path, flags, resolve) : fd;
 }
 
 int rootfs_open(int root, const char *path, enum rootfs_follow follow,
 		struct error *err)
 {
 	int fd = open_below(root, path,
-			    follow == ROOTFS_FOLLOW ? 0 : O_NOFOLLOW,
+			    follow == ROOTFS_NOFOLLOW_LAST ? O_NOFOLLOW : 0,
 			    follow == ROOTFS_NO_SYMLINKS ?
 			    RESOLVE_NO_SYMLINKS : 0);
 	int code = errno;
@@ -58,6 +73,7 @@ struct walk {
 	int links;
 };
 
+/* The directory that walk->real names. */
 static int walk_open(const struct walk *walk)
 {
 	return open_below(walk->root, walk->real, O_NOFOLLOW,
@@ -164,6 +180,7 @@ static int walk_slowly(int root, const char *path, rootfs_guard_fn guard,
 	struct walk walk = { .root = root, .guard = guard, .data = data };
 	int r;
 
+	part->is_closed = false;
 	if (snprintf(walk.todo, sizeof(walk.todo), "%s", path) >=
 	    (int)sizeof(walk.todo))
 		return -ENAMETOOLONG;
@@ -171,6 +188,96 @@ static int walk_slowly(int root, const char *path, rootfs_guard_fn guard,
 		r = walk_step(&walk, part);
 	while (r > 0);
 	return r;
+}
+
+/* ---- without openat2(2) ---------------------------------------------------- */
+
+/* @path has neither links nor dots: it is the work of a walk. */
+static int descend(int root, const char *path)
+{
+	int current = fcntl(root, F_DUPFD_CLOEXEC, 3);
+	char name[NAME_MAX + 1];
+	const char *at = path;
+
+	while (current >= 0 && *(at += strspn(at, "/"))) {
+		size_t length = strcspn(at, "/");
+		auto_close int above = current;
+
+		if (length > NAME_MAX) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(name, at, length);
+		name[length] = '\0';
+		at += length;
+		/* What has become a link meanwhile has nothing below it. */
+		current = openat(above, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	}
+	return current;
+}
+
+/* The object where a whole path ends; -1 and errno when it does not. */
+static int take_end(struct rootfs_part *part, const char *path)
+{
+	size_t length = strlen(path);
+	bool is_directory = S_ISDIR(part->type);
+
+	if (!part->rest[0] &&
+	    (is_directory || !length || path[length - 1] != '/'))
+		return part->fd;
+	close(part->fd);
+	errno = part->is_closed ? EACCES : is_directory ? ENOENT : ENOTDIR;
+	return -1;
+}
+
+/* The last component is opened as it is, a symlink too. */
+static int open_last(int root, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *last = slash ? slash + 1 : path;
+	struct rootfs_part part = { .fd = -EBADF };
+	auto_close int above = -EBADF;
+	char parent[PATH_MAX];
+	int r;
+
+	if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
+		return open_slowly(root, path, 0, 0);
+	if (snprintf(parent, sizeof(parent), "%.*s/", (int)(last - path),
+		     path) >= (int)sizeof(parent)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	r = walk_slowly(root, parent, NULL, NULL, &part);
+	if (r < 0) {
+		errno = -r;
+		return -1;
+	}
+	above = take_end(&part, parent);
+	return above < 0 ? -1 :
+	       openat(above, last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool refuse_link(int directory, int link, void *data)
+{
+	return false;
+}
+
+static int open_slowly(int root, const char *path, unsigned flags,
+		       unsigned resolve)
+{
+	struct rootfs_part part = { .fd = -EBADF };
+	int r;
+
+	if (flags & O_NOFOLLOW)
+		return resolve & RESOLVE_NO_SYMLINKS ? descend(root, path) :
+		       open_last(root, path);
+	r = walk_slowly(root, path, resolve & RESOLVE_NO_SYMLINKS ?
+			refuse_link : NULL, NULL, &part);
+	if (r < 0) {
+		errno = -r;
+		return -1;
+	}
+	return take_end(&part, path);
 }
 
 int rootfs_walk(int root, const char *path, rootfs_guard_fn guard, void *data,
