@@ -122,8 +122,8 @@ static int print_features(struct arena *arena, const struct parse *parse)
 {
 	struct text_buf text = { .arena = arena };
 
-	text_addf(&text, "version %s\nbubblewrap %s\n", SBX_VERSION,
-		  BWRAP_VERSION);
+	text_addf(&text, "version %s\nbubblewrap %s\nengine %s\n",
+		  SBX_VERSION, BWRAP_VERSION, engine_mounts(arena));
 	for (size_t t = 0; t < parse->tables_count; t++)
 		for (size_t i = 0; i < parse->tables[t].count; i++)
 			text_addf(&text, "option %s\n",

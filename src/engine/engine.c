@@ -26,6 +26,7 @@
 #include "base/text.h"
 #include "plan/survey.h"
 #include "sys/caps.h"
+#include "sys/mountfd.h"
 #include "sys/proc.h"
 
 #include <assert.h>
@@ -68,6 +69,17 @@ const struct survey_stage *engine_stage(size_t index)
 const char *engine_stage_name(size_t index)
 {
 	return index < STAGE_COUNT ? stages[index].name : NULL;
+}
+
+const char *engine_mounts(struct arena *arena)
+{
+	const char *call;
+	int code = mountfd_probe(&call);
+
+	if (!code)
+		return "descriptors";
+	return arena_printf(arena, "legacy %s %s", call,
+			    error_errno_name(code));
 }
 
 void stages_log(const struct run *run, int stage, const struct error *err)

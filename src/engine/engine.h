@@ -75,6 +75,13 @@ void engine_refused(const struct plan *plan,
 		    const struct engine_options *options,
 		    const struct error *cause);
 
+/*
+ * Which calls mounts are made with here, and why: "descriptors", or "legacy"
+ * with the call that is not there and its errno's name.  Asks the kernel, and
+ * changes nothing.
+ */
+const char *engine_mounts(struct arena *arena);
+
 /* The stages in order; NULL behind the last. */
 struct survey_stage;
 const struct survey_stage *engine_stage(size_t index);

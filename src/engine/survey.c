@@ -234,5 +234,6 @@ void engine_survey(const struct plan *plan, struct survey *survey)
 	survey->has_seccomp = !syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL,
 				       0, &action);
 	survey->landlock_abi = landlock_abi();
+	survey->engine = engine_mounts(plan->arena);
 	survey->shows_other_owners = run.ids.id_maps_mounts;
 }

@@ -50,6 +50,7 @@ struct survey {
 	LIST_OF(struct survey_group) groups;
 	bool groups_dropped;        /* since root starts it */
 	struct survey_limit limits[LIMIT_COUNT]; /* set in the plan or not */
+	const char *engine;         /* what mounts are made with, and why */
 	bool has_seccomp;
 	int landlock_abi;           /* 0: none */
 	bool shows_other_owners;    /* id-mapped mounts are used */

@@ -139,6 +139,8 @@ void print_check_text(const struct print_check *check, struct text_buf *out,
 
 	text_walls(&sheet, check);
 	if (check->survey) {
+		sheet_line(&sheet, "engine", NULL, "%s",
+			   check->survey->engine);
 		sheet_line(&sheet, "seccomp", NULL, "%s",
 			   check->survey->has_seccomp ? "ok" :
 			   "not in this kernel (CONFIG_SECCOMP_FILTER)");
@@ -228,6 +230,8 @@ void print_check_json(const struct print_check *check, struct text_buf *out)
 	json_error(&json, check->error);
 	json_promises(&json, check);
 	json_walls(&json, check);
+	json_string(&json, "engine", check->survey ? check->survey->engine :
+		    NULL);
 	json_bool(&json, "seccomp", check->survey &&
 		  check->survey->has_seccomp);
 	json_number(&json, "landlock", check->survey ?

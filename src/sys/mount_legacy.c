@@ -129,7 +129,9 @@ int mount_legacy_set_attr(int mount, const struct mountfd_attr *attr,
 
 int mount_legacy_settle(struct error *err)
 {
-	return mount_attr_settle(err);
+	if (mount_attr_settle(err) < 0)
+		return error_result(err);
+	return stage_leave(err);
 }
 
 int mount_legacy_attach(int mount, int target, const char *place,

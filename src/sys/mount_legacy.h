@@ -30,6 +30,7 @@ int mount_legacy_clone(int dirfd, const char *path, unsigned flags,
  */
 int mount_legacy_set_attr(int mount, const struct mountfd_attr *attr,
 			  struct error *err);
+/* Once no relative path is to be looked up any more. */
 int mount_legacy_settle(struct error *err);
 int mount_legacy_attach(int mount, int target, const char *place,
 			struct error *err);

@@ -109,6 +109,15 @@ int stage_begin(int procfs, uid_t uid, gid_t gid, struct error *err)
 	return open_area(err);
 }
 
+int stage_leave(struct error *err)
+{
+	mem_close_fd(&stage.cwd);
+	stage.cwd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (stage.cwd < 0 || fchdir(stage.cwd) < 0)
+		return error_set(err, errno, "leave the working directory");
+	return 0;
+}
+
 int stage_cover(int mount, struct error *err)
 {
 	if (stage_mount(mount, NULL, stage.root, MS_MOVE, NULL) < 0)

@@ -14,6 +14,11 @@
 int stage_begin(int procfs, uid_t uid, gid_t gid, struct error *err);
 /* As given to stage_begin(). */
 int stage_procfs(void);
+/*
+ * The working directory is "/" from here on: it may be one that the process
+ * cannot come back to once it has another id.
+ */
+int stage_leave(struct error *err);
 /* Put @mount over everything else in the area. */
 int stage_cover(int mount, struct error *err);
 /* Detach the area with what is in it.  The working directory is lost. */

@@ -64,6 +64,18 @@ int rootfs_open(int root, const char *path, enum rootfs_follow follow,
 	       -code;
 }
 
+/* S_IFMT bits; a server that does not answer is not asked. */
+static int find_type(int fd, mode_t *ret_type)
+{
+	struct statx status;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE,
+		  &status) < 0)
+		return -errno;
+	*ret_type = status.stx_mode & S_IFMT;
+	return 0;
+}
+
 struct walk {
 	int root;
 	rootfs_guard_fn guard;
@@ -119,7 +131,8 @@ static int walk_link(struct walk *walk, int directory, int link,
 static int walk_step(struct walk *walk, struct rootfs_part *part)
 {
 	auto_close int directory = -EBADF, next = -EBADF;
-	struct stat status;
+	mode_t type = 0;
+	int r;
 	const char *start = walk->todo + strspn(walk->todo, "/");
 	size_t length = strcspn(start, "/"), used = strlen(walk->real);
 	char name[NAME_MAX + 1];
@@ -131,9 +144,9 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 	if (!length || length > NAME_MAX) {
 		if (length)
 			return -ENAMETOOLONG;
-		if (fstatat(directory, "", &status, AT_EMPTY_PATH) < 0)
-			return -errno;
-		part->type = status.st_mode & S_IFMT;
+		r = find_type(directory, &part->type);
+		if (r < 0)
+			return r;
 		part->rest[0] = '\0';
 		part->fd = take_fd(&directory);
 		return 0;
@@ -151,21 +164,21 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 			return -errno;
 		part->is_closed = errno == EACCES;
-		if (fstatat(directory, "", &status, AT_EMPTY_PATH) < 0)
-			return -errno;
-		part->type = status.st_mode & S_IFMT;
+		r = find_type(directory, &part->type);
+		if (r < 0)
+			return r;
 		snprintf(part->rest, sizeof(part->rest), "%s", start);
 		memcpy(part->real, walk->real, used + 1);
 		part->fd = take_fd(&directory);
 		return 0;
 	}
-	if (fstatat(next, "", &status, AT_EMPTY_PATH) < 0)
-		return -errno;
-	if (S_ISLNK(status.st_mode)) {
-		int r = walk_link(walk, directory, next, behind);
-
+	r = find_type(next, &type);
+	if (!r && S_ISLNK(type)) {
+		r = walk_link(walk, directory, next, behind);
 		return r < 0 ? r : 1;
 	}
+	if (r < 0)
+		return r;
 	if (used + length + 2 > sizeof(walk->real))
 		return -ENAMETOOLONG;
 	walk->real[used] = '/';
@@ -284,18 +297,16 @@ int rootfs_walk(int root, const char *path, rootfs_guard_fn guard, void *data,
 		struct rootfs_part *ret_part, struct error *err)
 {
 	int fd = open_below(root, path, 0, RESOLVE_NO_SYMLINKS);
-	struct stat status;
 	int r;
 
 	ret_part->is_closed = false;
 	if (fd >= 0) {
-		if (fstatat(fd, "", &status, AT_EMPTY_PATH) < 0) {
-			r = -errno;
+		r = find_type(fd, &ret_part->type);
+		if (r < 0) {
 			close(fd);
 			return error_set(err, -r, "stat '%s'", path);
 		}
 		ret_part->fd = fd;
-		ret_part->type = status.st_mode & S_IFMT;
 		ret_part->rest[0] = '\0';
 		return 0;
 	}

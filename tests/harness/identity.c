@@ -47,6 +47,13 @@ enum identity identity_self(void)
 	harness_fail("SBX_TEST_IDENTITY: unknown identity '%s'", name);
 }
 
+const char *identity_refused(void)
+{
+	const char *name = getenv("SBX_TEST_REFUSED");
+
+	return name && *name ? name : NULL;
+}
+
 const char *identity_name(enum identity identity)
 {
 	return names[identity];

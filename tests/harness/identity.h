@@ -18,6 +18,11 @@ enum identity {
 /* From SBX_TEST_IDENTITY; without it, root or user by the user id. */
 enum identity identity_self(void);
 
+/*
+ * The errno ("ENOSYS", "EPERM") with which the calls for detached mounts fail
+ * everywhere in this run (harness/run-as), or NULL.
+ */
+const char *identity_refused(void);
 /* "root", "user" or "unshare". */
 const char *identity_name(enum identity identity);
 

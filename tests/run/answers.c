@@ -53,7 +53,7 @@ Test(check, says_what_can_be_promised)
 	expect_err(o, "");
 	expect_json(o->out, "list(d)", "['schema', 'ok', 'reason', 'stage', "
 		    "'errno', 'message', 'remedy', 'missing', 'promises', "
-		    "'walls', 'seccomp', 'landlock']\n");
+		    "'walls', 'engine', 'seccomp', 'landlock']\n");
 	expect_json(o->out, "d['schema'], d['ok'], d['reason'], "
 		    "d['message'], d['remedy']", "(1, True, None, None, None)\n");
 	expect_json(o->out, "list(d['promises'])", "['fileSystemIsolation', "

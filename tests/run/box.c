@@ -62,6 +62,8 @@ static const char *format_list(const char *format, va_list list)
 
 void box_profile(struct box *box, const char *format, ...)
 {
+	/* Without id-mapped mounts root's workspace is for root alone. */
+	bool is_own = identity_refused() && identity_self() == IDENTITY_ROOT;
 	const char *text;
 	va_list list;
 
@@ -69,14 +71,16 @@ void box_profile(struct box *box, const char *format, ...)
 	text = format_list(format, list);
 	va_end(list);
 	file_write(box->profile,
-		   arena_format("[mask]\n"
+		   arena_format("%s[mask]\n"
 				"tmpfs = /home\n"
 				"tmpfs = /root\n"
 				"tmpfs = /run\n"
 				"tmpfs = /tmp\n"
 				"[workspace]\n"
 				"path = %s\n"
-				"%s", box_quoted(box->work), text));
+				"%s", is_own ? "[security]\n"
+				"run-as = caller\n" : "",
+				box_quoted(box->work), text));
 }
 
 void box_profile_alone(struct box *box, const char *format, ...)
