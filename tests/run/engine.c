@@ -85,7 +85,7 @@ Test(engine, a_check_names_it)
 	o = run_without(unknown, ARGV(sbx_launch(), "--check=json",
 				      "--profile", box->profile));
 	expect_exit(o, 0);
-	expect_out_has(o, "\"engine\":\"legacy open_tree ENOSYS\"");
+	expect_out_has(o, "\"engine\": \"legacy open_tree ENOSYS\"");
 	box_expect_clean(box);
 }
 
@@ -183,7 +183,7 @@ Test(engine, no_workspace_under_another_id)
 	o = run_without(unknown, ARGV(sbx_launch(), "--check=json",
 				      "--profile", box->profile));
 	expect_exit(o, 125);
-	expect_out_has(o, "\"reason\":\"idmap\"");
+	expect_out_has(o, "\"reason\": \"idmap\"");
 }
 
 Test(engine, neither_kind_of_calls)
