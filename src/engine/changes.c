@@ -165,6 +165,7 @@ static int look_below(const struct parts *below, struct change *change,
 	const char *name = change->name;
 
 	change->below = -EBADF;
+	change->beside = below->count ? below->at[0].fd : -EBADF;
 	for (size_t i = 0; i < below->count; i++) {
 		int fd = below->at[i].fd, r;
 		bool found = change->below >= 0;

@@ -35,6 +35,8 @@ struct change {
 	int below;          /* the directory of the layers below that shows
 			     * @name; -EBADF: it was not there */
 	struct stat before; /* of that */
+	int beside;         /* the topmost directory of the layers below that
+			     * could have @name; -EBADF: there is none */
 	bool is_opaque;     /* a directory that replaces the one below */
 };
 

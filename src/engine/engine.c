@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 
 #include "engine/child.h"
+#include "engine/commit.h"
 #include "engine/diagnose.h"
 #include "engine/relay.h"
 #include "engine/results.h"
@@ -164,7 +165,8 @@ static int prepare(struct run *run, struct error *err)
 	}
 	run->progress->op = SIZE_MAX;
 	gather_init(run);
-	if (prepare_run(run, err) < 0 || filters_read(run, err) < 0 ||
+	if (prepare_run(run, err) < 0 || commit_settle(run, err) < 0 ||
+	    commit_prepare(run, err) < 0 || filters_read(run, err) < 0 ||
 	    identity_choose(run, err) < 0 || resources_prepare(run, err) < 0)
 		return error_result(err);
 	if (run->plan->rules == PLAN_RULES_PROFILE) {

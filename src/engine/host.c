@@ -11,7 +11,7 @@
  * Each is announced to the janitor before it is made, and removed by the
  * monitor at the end, or by the janitor if the monitor cannot.
  */
-#include "engine/child.h"
+#include "engine/commit.h"
 
 #include "base/text.h"
 
@@ -58,7 +58,7 @@ static int lock_layer(struct run *run, const char *what, const char *path,
  * there already is what a run left that was killed with its janitor.
  */
 static int make_work(struct run *run, const char *upper, const char **ret_path,
-		     struct error *err)
+		     bool *ret_was_left, struct error *err)
 {
 	char *above = path_normalise(run->arena, upper);
 	char *slash = strrchr(above, '/');
@@ -67,7 +67,9 @@ static int make_work(struct run *run, const char *upper, const char **ret_path,
 	const char *name;
 	struct stat status;
 
-	name = arena_printf(run->arena, ".%s.sbx-work", slash + 1);
+	/* It tells a later run whose the content of the upper layer is. */
+	name = arena_printf(run->arena, ".%s.sbx-%swork", slash + 1,
+			    run->commit ? "commit-" : "");
 	*slash = '\0';
 	if (!*above)
 		above = arena_strdup(run->arena, "/");
@@ -78,7 +80,8 @@ static int make_work(struct run *run, const char *upper, const char **ret_path,
 	work.name = name;
 	if (janitor_expect(run, &work, err) < 0)
 		return error_result(err);
-	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST) {
+	*ret_was_left = mkdirat(parent, name, 0700) < 0;
+	if (*ret_was_left && errno != EEXIST) {
 		error_set(err, errno, "make the work directory '%s/%s'",
 			  above, name);
 		janitor_forget(run);
@@ -136,11 +139,17 @@ static int prepare_overlay(struct run *run, const struct op *op,
 			   struct source *source, struct error *err)
 {
 	int r = lock_layer(run, "upper", op->upper, err);
+	int upper = r < 0 ? -EBADF : run->locks.at[run->locks.count - 1];
+	bool was_left = false;
 
 	if (r < 0)
 		return r;
-	if (!op->work)
-		return make_work(run, op->upper, &source->work_path, err);
+	if (!op->work) {
+		r = make_work(run, op->upper, &source->work_path, &was_left,
+			      err);
+		return r < 0 || !run->commit || op->role != ROLE_WORKSPACE ?
+		       r : commit_claim_upper(run, upper, was_left, err);
+	}
 	r = lock_layer(run, "work", op->work, err);
 	if (r < 0)
 		return r;

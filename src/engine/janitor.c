@@ -17,7 +17,7 @@
  * empty; of an overlay's work directory, which nobody but the kernel writes
  * to, the content as well.
  */
-#include "engine/child.h"
+#include "engine/commit.h"
 
 #include "sys/proc.h"
 #include "sys/tree.h"
@@ -164,7 +164,7 @@ void janitor_tidy(struct run *run)
 enum note_kind {
 	NOTE_EXPECT, /* with the directory */
 	NOTE_MADE,   /* the last one: @dev, @ino, @born */
-	NOTE_VOID,   /* the last one was not made */
+	NOTE_VOID,   /* number @index was not made, or is to stay */
 	NOTE_HOLD,   /* a descriptor to keep open until the end */
 	NOTE_WATCH,  /* the pidfd of PID 1 */
 };
@@ -175,6 +175,7 @@ struct note {
 	uint64_t announced, born;
 	dev_t dev;
 	ino_t ino;
+	size_t index;
 	char name[NAME_MAX + 1];
 };
 
@@ -257,8 +258,8 @@ static void janitor_take_note(struct run *run, const struct note *note,
 		}
 		break;
 	case NOTE_VOID:
-		if (last)
-			last->is_void = true;
+		if (note->index < run->leftovers.count)
+			run->leftovers.at[note->index].is_void = true;
 		break;
 	case NOTE_HOLD:
 		break;
@@ -276,6 +277,7 @@ static _Noreturn void janitor_clean(struct run *run)
 
 	while (end.fd >= 0 && poll(&end, 1, -1) < 0 && errno == EINTR)
 		;
+	commit_recover(run);
 	/*
 	 * Where nobody said who PID 1 is, it may be about to go.  The monitor
 	 * leaves to this one, too, what it could not remove.
@@ -291,7 +293,7 @@ static _Noreturn void janitor_clean(struct run *run)
 
 static _Noreturn void janitor_run(struct run *run, int socket)
 {
-	int keep[RESOURCES_FDS_MOST + 1];
+	int keep[RESOURCES_FDS_MOST + COMMIT_FDS_MOST + 1];
 	struct error ignored;
 	struct note note;
 	sigset_t all;
@@ -300,6 +302,7 @@ static _Noreturn void janitor_run(struct run *run, int socket)
 
 	sigfillset(&all);
 	count = resources_fds(run, keep);
+	count += commit_fds(run, keep + count);
 	keep[count++] = socket;
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || chdir("/") < 0 ||
 	    proc_close_fds(0, keep, count, PROC_FDS_CLOSE, &ignored) < 0 ||
@@ -409,10 +412,15 @@ int janitor_made(struct run *run, int lock, struct error *err)
 
 void janitor_forget(struct run *run)
 {
-	const struct note note = { .kind = NOTE_VOID };
+	janitor_keep(run, run->leftovers.count - 1);
+}
+
+void janitor_keep(struct run *run, size_t index)
+{
+	const struct note note = { .kind = NOTE_VOID, .index = index };
 	struct error ignored;
 
-	run->leftovers.at[run->leftovers.count - 1].is_void = true;
+	run->leftovers.at[index].is_void = true;
 	note_send(run, &note, -EBADF, &ignored);
 }
 

@@ -24,10 +24,9 @@
  * the monitor then ends by that signal with the payload, at the latest after
  * half a second, and with --die-with-parent when everything inside is dead.
  */
-#include "engine/child.h"
+#include "engine/commit.h"
 #include "engine/monitor.h"
 #include "engine/report.h"
-#include "engine/results.h"
 
 #include "sys/proc.h"
 
@@ -306,6 +305,8 @@ static int monitor_close_others(const struct run *run, struct error *err)
 	LIST_OF(int) keep = { 0 };
 	int group[RESOURCES_FDS_MOST];
 	size_t group_count = resources_fds(run, group);
+	int commit[COMMIT_FDS_MOST];
+	size_t commit_count = commit_fds(run, commit);
 	const int own[] = {
 		run->monitor_socket, run->child_pidfd, run->caller_pidfd,
 		run->options->log_fd, run->plan->bwrap.userns_block_fd,
@@ -320,6 +321,8 @@ static int monitor_close_others(const struct run *run, struct error *err)
 		*arena_push(run->arena, &keep) = group[i];
 	for (size_t i = 0; i < run->locks.count; i++)
 		*arena_push(run->arena, &keep) = run->locks.at[i];
+	for (size_t i = 0; i < commit_count; i++)
+		*arena_push(run->arena, &keep) = commit[i];
 	for (size_t i = 0; i < run->leftovers.count; i++) {
 		*arena_push(run->arena, &keep) =
 			run->leftovers.at[i].parent_fd;
@@ -462,8 +465,7 @@ static int monitor_loop(struct monitor *monitor, struct error *err)
 	return 0;
 }
 
-/* Has somebody asked for the end once more? */
-static bool monitor_is_told_to_stop(struct monitor *monitor)
+bool monitor_is_told_to_stop(struct monitor *monitor)
 {
 	struct signalfd_siginfo info;
 
@@ -500,30 +502,6 @@ static void monitor_drain(struct monitor *monitor)
 
 /* ---- the end ------------------------------------------------------------------ */
 
-/*
- * What the run changed.  A payload that failed keeps its status; one that
- * succeeded did not, if what it made is lost.
- */
-static int monitor_results(struct monitor *monitor,
-			   const struct engine_outcome *outcome,
-			   struct error *err)
-{
-	struct error lost = { 0 };
-
-	if (results_finish(monitor->run, !outcome->status &&
-			   verdict_payload_ran(monitor) && !monitor->timed_out,
-			   &lost) >= 0)
-		return 0;
-	error_reason(&lost, "results");
-	if (!outcome->status) {
-		*err = lost;
-		return error_result(err);
-	}
-	monitor->warning = lost;
-	monitor->has_warning = true;
-	return 0;
-}
-
 int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 		struct error *err)
 {
@@ -546,7 +524,7 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 	if (r >= 0)
 		r = verdict_find(&monitor, &outcome, err);
 	if (r >= 0)
-		r = monitor_results(&monitor, &outcome, err);
+		r = landing_finish(&monitor, &outcome, err);
 	monitor.has_warning |= janitor_finish(run, &monitor.warning) < 0;
 	verdict_report(&monitor, r < 0 ? err : NULL, outcome.status);
 	mem_close_fd(&monitor.watches[WATCH_SIGNALS].fd);

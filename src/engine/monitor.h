@@ -56,6 +56,9 @@ struct monitor {
 	struct error warning;
 };
 
+/* monitor.c: has somebody asked for the end since this was last asked? */
+bool monitor_is_told_to_stop(struct monitor *monitor);
+
 /* ---- ending.c ------------------------------------------------------------- */
 
 /* Milliseconds to the deadline, rounded up; -1: there is none. */
@@ -91,5 +94,11 @@ int verdict_find(const struct monitor *monitor,
 /* Write the records; @cause NULL: the launch did not fail. */
 void verdict_report(struct monitor *monitor, const struct error *cause,
 		    int status);
+
+/* ---- landing.c ------------------------------------------------------------ */
+
+/* Everything inside is dead: what becomes of what it changed. */
+int landing_finish(struct monitor *monitor,
+		   const struct engine_outcome *outcome, struct error *err);
 
 #endif

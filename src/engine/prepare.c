@@ -186,6 +186,9 @@ static int prepare_fds(const struct run *run, struct error *err)
 	for (size_t i = 0; !r && i < plan->ops.count; i++)
 		r = check_fd(run, plan->ops.at[i].fd, &plan->ops.at[i].origin,
 			     err);
+	if (!r)
+		r = check_fd(run, plan->workspace.commit_fd,
+			     &plan->workspace.commit_fd_origin, err);
 	return r ? r : check_fd(run, plan->report.status_fd,
 				&plan->report.status_origin, err);
 }

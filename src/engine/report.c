@@ -13,6 +13,9 @@
  */
 #include "engine/report.h"
 
+#include "engine/changes.h"
+#include "engine/commit.h"
+
 #include "base/text.h"
 
 #include <assert.h>
@@ -368,6 +371,23 @@ int report_started(struct run *run, struct error *err)
 	return report_write_status(run, &line, err);
 }
 
+int report_changes(struct run *run, const size_t *counts, struct error *err)
+{
+	static const char *const names[] = {
+		[CHANGE_ADDED] = "added", [CHANGE_MODIFIED] = "modified",
+		[CHANGE_DELETED] = "deleted", [CHANGE_RETYPED] = "retyped",
+	};
+	struct text_buf line = { .arena = run->arena };
+
+	if (!report_wants_status(run))
+		return 0;
+	text_add(&line, "{\"event\":\"changes\"");
+	for (int kind = CHANGE_ADDED; kind < CHANGE_COUNT; kind++)
+		report_add_number(&line, names[kind], true, counts[kind]);
+	text_add(&line, "}\n");
+	return report_write_status(run, &line, err);
+}
+
 static void report_add_exit(struct text_buf *line, const struct run *run,
 			    const struct report_end *end)
 {
@@ -391,6 +411,8 @@ static void report_add_exit(struct text_buf *line, const struct run *run,
 			  run->output.passed);
 	report_add_number(line, "outputDropped", run->output.is_counted,
 			  run->output.dropped);
+	if (run->commit)
+		report_add_bool(line, "committed", run->commit->is_done);
 	text_add(line, "}\n");
 }
 

@@ -23,6 +23,12 @@ int report_started(struct run *run, struct error *err);
  */
 int report_open_path(const char *path, int flags, mode_t mode);
 
+/*
+ * The changes of the run are ready to be committed; @counts by enum
+ * change_kind.
+ */
+int report_changes(struct run *run, const size_t *counts, struct error *err);
+
 struct report_end {
 	const struct error *error; /* the launch failed; NULL: it did not */
 	int status;                /* exit status of the launcher */

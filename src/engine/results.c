@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "engine/changes.h"
+#include "engine/commit.h"
 #include "engine/report.h"
 
 #include <errno.h>
@@ -129,7 +130,8 @@ int results_prepare(struct run *run, struct error *err)
 	const struct plan_workspace *workspace = &run->plan->workspace;
 	struct results *results;
 
-	if (!run->plan->report.changes_file && !workspace->export_dir)
+	if (!run->plan->report.changes_file && !workspace->export_dir &&
+	    !run->commit)
 		return 0;
 	results = arena_alloc(run->arena, sizeof(*results));
 	results->upper = -EBADF;
@@ -292,4 +294,31 @@ int results_finish(struct run *run, bool succeeded, struct error *err)
 	r = export_run(results->export, results->upper, results->lowers.at,
 		       results->lowers.count, err);
 	return r < 0 ? error_wrap(err, "export the changes") : 0;
+}
+
+static int count_change(const struct change *change, void *data,
+			struct error *err)
+{
+	size_t *counts = data;
+
+	(void)err;
+	counts[change->kind]++;
+	return 0;
+}
+
+int results_count(struct run *run, size_t *ret_counts, struct error *err)
+{
+	const struct results *results = run->results;
+	const struct change_visitor visitor = {
+		.change = count_change, .data = ret_counts,
+	};
+
+	memset(ret_counts, 0, CHANGE_COUNT * sizeof(*ret_counts));
+	return changes_walk(results->upper, results->lowers.at,
+			    results->lowers.count, &visitor, err);
+}
+
+int results_commit(struct run *run, struct error *err)
+{
+	return commit_run(run, run->results->upper, err);
 }

@@ -24,6 +24,11 @@ int results_hand_over(struct run *run, int upper, struct error *err);
  */
 int results_finish(struct run *run, bool succeeded, struct error *err);
 
+/* Then, how many changes there are, by enum change_kind of changes.h. */
+int results_count(struct run *run, size_t *ret_counts, struct error *err);
+/* And make them in the lower layer. */
+int results_commit(struct run *run, struct error *err);
+
 /* export.c: a copy of the changed files and directories. */
 struct export;
 

@@ -164,6 +164,7 @@ struct run {
 	 * janitor keep them open until the end. */
 	LIST_OF(int) locks;
 
+	struct commit *commit;   /* engine/commit.h; NULL: not asked for */
 	struct results *results; /* engine/results.h; NULL: none wanted */
 
 	/* One an operation: what was opened for it (engine/child.h). */
@@ -295,6 +296,8 @@ int janitor_expect(struct run *run, const struct leftover *what,
 		   struct error *err);
 int janitor_made(struct run *run, int lock, struct error *err);
 void janitor_forget(struct run *run);
+/* Number @index of run->leftovers is not removed after all. */
+void janitor_keep(struct run *run, size_t index);
 /* run->cgroup is there, and nothing has been announced yet. */
 int janitor_group(struct run *run, struct error *err);
 /* Have the janitor keep a copy of @fd open (a lock) until the end. */

@@ -260,6 +260,29 @@ int key_workspace_place(struct key_target *target, const struct key *key,
 	return 0;
 }
 
+int key_workspace_commit(struct key_target *target, const struct key *key,
+			 const struct key_value *value, struct error *err)
+{
+	static const char *const names[] = { "never", "on-success" };
+	size_t index = 0;
+	int r = key_choice(value->words[0], names, ARRAY_SIZE(names), &index,
+			   err);
+
+	if (r < 0)
+		return r;
+	target->plan->workspace.commits = index == 1;
+	target->plan->workspace.commit_origin = value->origin;
+	return 0;
+}
+
+int key_workspace_commit_fd(struct key_target *target, const struct key *key,
+			    const struct key_value *value, struct error *err)
+{
+	target->plan->workspace.commit_fd_origin = value->origin;
+	return key_fd(value->words[0], &target->plan->workspace.commit_fd,
+		      err);
+}
+
 int key_workspace_protect(struct key_target *target, const struct key *key,
 			  const struct key_value *value, struct error *err)
 {

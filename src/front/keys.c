@@ -68,6 +68,11 @@ const struct key keys[] = {
 	  "RELATIVE-PATH", "read-only by name inside the workspace" },
 	{ "workspace", "export", 0, ONE, key_workspace_place, PLACE_EXPORT,
 	  "DIR", "copy what changed there after a run that exits 0" },
+	{ "workspace", "commit", 0, ONE, key_workspace_commit, 0,
+	  "never|on-success", "overlay: make the changes in the lower layer; "
+	  "default never" },
+	{ "workspace", "commit-fd", 0, ONE, key_workspace_commit_fd, 0,
+	  "N", "commit when a byte comes from there" },
 
 	{ "mounts", NULL, KEY_REPEATS | KEY_ANY_NAME, .least = 1, .most = 4,
 	  key_mount, 0,

@@ -135,6 +135,10 @@ int key_workspace_mode(struct key_target *target, const struct key *key,
 		       const struct key_value *value, struct error *err);
 int key_workspace_place(struct key_target *target, const struct key *key,
 			const struct key_value *value, struct error *err);
+int key_workspace_commit(struct key_target *target, const struct key *key,
+			 const struct key_value *value, struct error *err);
+int key_workspace_commit_fd(struct key_target *target, const struct key *key,
+			    const struct key_value *value, struct error *err);
 int key_workspace_protect(struct key_target *target, const struct key *key,
 			  const struct key_value *value, struct error *err);
 int key_mount(struct key_target *target, const struct key *key,

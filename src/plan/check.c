@@ -32,7 +32,8 @@ static int workspace_has_path(const struct plan *plan, struct error *err)
 	const struct origin *asked[] = {
 		&workspace->mode_origin, &workspace->upper_origin,
 		&workspace->work_origin, &workspace->lowers_origin,
-		&workspace->export_origin,
+		&workspace->export_origin, &workspace->commit_origin,
+		&workspace->commit_fd_origin,
 		workspace->protects.count ? &workspace->protects.at[0].origin
 					  : NULL,
 	};
@@ -118,6 +119,29 @@ static int changes_are_known(const struct plan *plan, struct error *err)
 		return refuse(plan, &plan->report.changes_origin,
 			      "'changes-file' needs a workspace with 'mode = "
 			      "overlay' or 'mode = ephemeral'", NULL, err);
+	return 0;
+}
+
+/* The launcher empties the upper layer, and writes to one lower layer. */
+static int commit_is_possible(const struct plan *plan, struct error *err)
+{
+	const struct plan_workspace *workspace = &plan->workspace;
+
+	if (!workspace->commits && workspace->commit_fd >= 0)
+		return refuse(plan, &workspace->commit_fd_origin, "'commit-fd' "
+			      "is of use with 'commit = on-success' only",
+			      NULL, err);
+	if (!workspace->commits)
+		return 0;
+	if (workspace->mode != WORKSPACE_OVERLAY)
+		return refuse(plan, &workspace->commit_origin, "'commit' needs "
+			      "'mode = overlay'", NULL, err);
+	if (workspace->lowers.count > 1)
+		return refuse(plan, &workspace->commit_origin, "'commit' needs "
+			      "one lower layer, to which it writes", NULL, err);
+	if (workspace->work)
+		return refuse(plan, &workspace->work_origin, "'work' cannot be "
+			      "chosen with 'commit'", NULL, err);
 	return 0;
 }
 
@@ -396,6 +420,7 @@ static const rule_fn profile_rules[] = {
 	overlay_is_complete,
 	overlay_is_apart,
 	changes_are_known,
+	commit_is_possible,
 	protects_mean_something,
 	workspace_is_not_the_system,
 	system_has_empty_root,

@@ -63,6 +63,7 @@ struct plan *plan_new(struct arena *arena, enum plan_rules rules)
 	plan->security.keep_all_fds = !is_profile;
 	plan->security.allow_nested_userns = !is_profile;
 	plan->report.status_fd = -EBADF;
+	plan->workspace.commit_fd = -EBADF;
 	plan->bwrap.userns2_fd = -EBADF;
 	plan->bwrap.block_fd = -EBADF;
 	plan->bwrap.userns_block_fd = -EBADF;

@@ -247,8 +247,11 @@ struct plan_workspace {
 	const char *upper, *work;     /* work NULL: made beside upper */
 	LIST_OF(struct workspace_protect) protects;
 	const char *export_dir;       /* NULL: none */
+	bool commits;                 /* the changes, when the payload exits 0 */
+	int commit_fd;                /* the caller agrees; -EBADF: unasked */
 	struct origin origin, mode_origin, upper_origin, work_origin;
 	struct origin lowers_origin, export_origin;
+	struct origin commit_origin, commit_fd_origin;
 };
 
 struct plan_report {

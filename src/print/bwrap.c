@@ -204,6 +204,8 @@ static int check_report(struct print_words *words, const struct plan *plan,
 		{ "a handle id", &nowhere, report->handle_id },
 		{ "exporting the workspace", &workspace->origin,
 		  workspace->export_dir },
+		{ "committing the workspace", &workspace->commit_origin,
+		  workspace->commits },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

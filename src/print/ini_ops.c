@@ -89,6 +89,14 @@ static void add_workspace(struct ini_writer *ini, const struct plan *plan)
 			 workspace->protects.at[i].origin);
 	ini_line(ini, section, "export", workspace->export_dir,
 		 workspace->export_origin);
+	if (workspace->commits)
+		ini_line(ini, section, "commit", "on-success",
+			 workspace->commit_origin);
+	if (workspace->commit_fd >= 0)
+		ini_line(ini, section, "commit-fd",
+			 arena_printf(ini->out->arena, "%d",
+				      workspace->commit_fd),
+			 workspace->commit_fd_origin);
 }
 
 /* The row that spells @op, with "optional" behind it when that is needed. */

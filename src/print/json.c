@@ -98,6 +98,9 @@ static void add_workspace(struct json_writer *json, const struct plan *plan)
 		json_string(json, NULL, workspace->protects.at[i].path);
 	json_close(json, ']');
 	json_string(json, "export", workspace->export_dir);
+	json_string(json, "commit", workspace->commits ? "on-success" :
+		    "never");
+	json_fd(json, "commitFd", workspace->commit_fd);
 	add_origin(json, &workspace->origin);
 	json_close(json, '}');
 }

@@ -304,6 +304,12 @@ static void print_workspace(struct sheet *sheet, const struct plan *plan)
 	if (workspace->export_dir)
 		sheet_line(sheet, "export", NULL, "%s",
 			   sheet_word(sheet, workspace->export_dir));
+	if (workspace->commits)
+		sheet_line(sheet, "commit", &workspace->commit_origin,
+			   "on-success");
+	if (workspace->commit_fd >= 0)
+		sheet_line(sheet, "commit-fd", &workspace->commit_fd_origin,
+			   "%d", workspace->commit_fd);
 }
 
 static void print_command(struct sheet *sheet, const struct plan *plan)

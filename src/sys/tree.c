@@ -114,9 +114,11 @@ int tree_up(int directory, const struct tree_id *above)
 	return take_fd(&fd);
 }
 
-/* ---- removing --------------------------------------------------------------- */
+/* ---- all of a tree --------------------------------------------------------- */
 
-struct removal {
+struct walk {
+	bool removes;       /* or looks for @newest */
+	struct timespec newest;
 	int directory;      /* where it is at the moment */
 	int failed;         /* the first error */
 	struct level {
@@ -127,111 +129,145 @@ struct removal {
 	size_t depth, cap;
 };
 
+static void note_failure(struct walk *walk, int r)
+{
+	if (r < 0 && r != -ENOENT && !walk->failed)
+		walk->failed = r;
+}
+
 /* Root is never refused, and must not follow a link with chmod(2). */
-static int open_closed(int parent, const char *name)
+static int open_directory(const struct walk *walk, const char *name)
 {
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int parent = walk->directory, fd;
 	struct stat status;
 
-	if (geteuid() && !fstatat(parent, name, &status,
-				  AT_SYMLINK_NOFOLLOW) &&
+	if (walk->removes && geteuid() &&
+	    !fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) &&
 	    S_ISDIR(status.st_mode) && (status.st_mode & 0700) != 0700 &&
 	    fchmodat(parent, name, 0700, 0) < 0)
 		return -errno;
-	parent = openat(parent, name, flags);
-	return parent < 0 ? -errno : parent;
+	fd = openat(parent, name, flags);
+	return fd < 0 ? -errno : fd;
 }
 
-static int removal_enter(struct removal *removal, const char *name)
+static int walk_enter(struct walk *walk, const char *name)
 {
-	auto_close int fd = open_closed(removal->directory, name);
+	auto_close int fd = open_directory(walk, name);
 	struct level *level;
 	int r;
 
 	if (fd < 0)
 		return fd;
-	if (removal->depth == removal->cap) {
-		size_t cap = removal->cap ? removal->cap * 2 : 16;
-		struct level *wider = realloc(removal->levels,
+	if (walk->depth == walk->cap) {
+		size_t cap = walk->cap ? walk->cap * 2 : 16;
+		struct level *wider = realloc(walk->levels,
 					      cap * sizeof(*wider));
 
 		if (!wider)
 			return -ENOMEM;
-		removal->levels = wider;
-		removal->cap = cap;
+		walk->levels = wider;
+		walk->cap = cap;
 	}
-	level = &removal->levels[removal->depth];
+	level = &walk->levels[walk->depth];
 	*level = (struct level){ 0 };
-	r = tree_identify(removal->directory, &level->above);
+	r = tree_identify(walk->directory, &level->above);
 	if (!r)
 		r = tree_list(fd, &level->names);
 	if (r < 0)
 		return r;
-	close(removal->directory);
-	removal->directory = take_fd(&fd);
-	removal->depth++;
+	close(walk->directory);
+	walk->directory = take_fd(&fd);
+	walk->depth++;
 	return 0;
-}
-
-static void note_failure(struct removal *removal, int r)
-{
-	if (r < 0 && r != -ENOENT && !removal->failed)
-		removal->failed = r;
 }
 
 /* Negative: there is no way back. */
-static int removal_leave(struct removal *removal)
+static int walk_leave(struct walk *walk)
 {
-	struct level *level = &removal->levels[--removal->depth];
+	struct level *level = &walk->levels[--walk->depth];
 	int above;
 
 	tree_forget(&level->names);
-	if (!removal->depth)
+	if (!walk->depth)
 		return 0;
-	above = tree_up(removal->directory, &level->above);
+	above = tree_up(walk->directory, &level->above);
 	if (above < 0)
 		return above;
-	close(removal->directory);
-	removal->directory = above;
+	close(walk->directory);
+	walk->directory = above;
 	level--;
 	/* The one that was left is empty, or will not go. */
-	if (unlinkat(above, level->names.at[level->next++], AT_REMOVEDIR) < 0)
-		note_failure(removal, -errno);
+	if (walk->removes &&
+	    unlinkat(above, level->names.at[level->next - 1],
+		     AT_REMOVEDIR) < 0)
+		note_failure(walk, -errno);
 	return 0;
 }
 
-static int removal_run(struct removal *removal)
+static int note_time(struct walk *walk, const char *name)
+{
+	struct timespec *newest = &walk->newest;
+	struct stat status;
+
+	if (fstatat(walk->directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (status.st_ctim.tv_sec > newest->tv_sec ||
+	    (status.st_ctim.tv_sec == newest->tv_sec &&
+	     status.st_ctim.tv_nsec > newest->tv_nsec))
+		*newest = status.st_ctim;
+	return S_ISDIR(status.st_mode) ? walk_enter(walk, name) : 0;
+}
+
+static int remove_one(struct walk *walk, const char *name)
+{
+	if (!unlinkat(walk->directory, name, 0))
+		return 0;
+	/* EPERM: what POSIX has for a directory. */
+	return errno == EISDIR || errno == EPERM ? walk_enter(walk, name) :
+	       -errno;
+}
+
+static int walk_on(struct walk *walk)
 {
 	int r = 0;
 
-	while (r >= 0 && removal->depth) {
-		struct level *level = &removal->levels[removal->depth - 1];
+	while (r >= 0 && walk->depth) {
+		struct level *level = &walk->levels[walk->depth - 1];
 		const char *name;
 
 		if (level->next == level->names.count) {
-			r = removal_leave(removal);
+			r = walk_leave(walk);
 			continue;
 		}
-		name = level->names.at[level->next];
-		if (!unlinkat(removal->directory, name, 0)) {
-			level->next++;
-			continue;
-		}
-		/* EPERM: what POSIX has for a directory. */
-		r = errno == EISDIR || errno == EPERM ?
-		    removal_enter(removal, name) : -errno;
-		if (r < 0) {
-			note_failure(removal, r);
-			level->next++;
-			r = 0;
-		}
+		name = level->names.at[level->next++];
+		note_failure(walk, walk->removes ? remove_one(walk, name) :
+			     note_time(walk, name));
 	}
 	return r;
 }
 
+/* Everything in @name, which is a directory. */
+static int walk_all(struct walk *walk, int parent, const char *name)
+{
+	int r;
+
+	walk->directory = fcntl(parent, F_DUPFD_CLOEXEC, 3);
+	if (walk->directory < 0)
+		return -errno;
+	r = walk_enter(walk, name);
+	if (r >= 0)
+		r = walk_on(walk);
+	while (walk->depth)
+		tree_forget(&walk->levels[--walk->depth].names);
+	free(walk->levels);
+	mem_close_fd(&walk->directory);
+	return r < 0 ? r : walk->failed;
+}
+
 int tree_remove(int parent, const char *name)
 {
-	struct removal removal = { .directory = -EBADF };
+	struct walk walk = { .removes = true };
 	bool keeps_top = !strcmp(name, ".");
 	int r;
 
@@ -239,20 +275,25 @@ int tree_remove(int parent, const char *name)
 		return 0;
 	if (!keeps_top && !unlinkat(parent, name, AT_REMOVEDIR))
 		return 0;
-	removal.directory = fcntl(parent, F_DUPFD_CLOEXEC, 3);
-	if (removal.directory < 0)
-		return -errno;
-	r = removal_enter(&removal, name);
-	if (r >= 0)
-		r = removal_run(&removal);
-	while (removal.depth)
-		tree_forget(&removal.levels[--removal.depth].names);
-	free(removal.levels);
-	mem_close_fd(&removal.directory);
-	if (r >= 0)
-		r = removal.failed;
+	r = walk_all(&walk, parent, name);
 	if (r >= 0 && !keeps_top && unlinkat(parent, name, AT_REMOVEDIR) < 0 &&
 	    errno != ENOENT)
 		r = -errno;
+	return r;
+}
+
+int tree_newest(int parent, const char *name, struct timespec *ret_newest)
+{
+	struct walk walk = { .removes = false };
+	struct stat status;
+	int r = 0;
+
+	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	walk.newest = status.st_ctim;
+	if (S_ISDIR(status.st_mode))
+		r = walk_all(&walk, parent, name);
+	if (r >= 0)
+		*ret_newest = walk.newest;
 	return r;
 }

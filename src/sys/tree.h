@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* Names of a directory without "." and "..", in byte order. */
 struct tree_names {
@@ -46,5 +47,11 @@ int tree_up(int directory, const struct tree_id *above);
  * What is not there is no error.  Returns 0 or a negative errno.
  */
 int tree_remove(int parent, const char *name);
+
+/*
+ * The latest time of change (st_ctim) of @name in @parent and everything in
+ * it.  Returns 0, or a negative errno, also when a part cannot be seen.
+ */
+int tree_newest(int parent, const char *name, struct timespec *ret_newest);
 
 #endif

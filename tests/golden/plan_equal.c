@@ -84,6 +84,7 @@ static bool same_workspace(const struct plan_workspace *a,
 	return same(a->source, b->source) && same(a->dest, b->dest) &&
 	       a->mode == b->mode && same(a->upper, b->upper) &&
 	       same(a->work, b->work) && same(a->export_dir, b->export_dir) &&
+	       a->commits == b->commits && a->commit_fd == b->commit_fd &&
 	       SAME_LIST(a->lowers, b->lowers, same) &&
 	       SAME_LIST(a->protects, b->protects, same_protect);
 }

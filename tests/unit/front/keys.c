@@ -198,6 +198,7 @@ Test(keys, workspace)
 	read_text("[workspace]\nmode = overlay\nlower = /l1\nlower = /l2\n"
 		  "upper = ${workspace}.up\nwork = /wk\nprotect = .git//hooks/\n"
 		  "protect = a/./b\nexport = out\n"
+		  "commit = on-success\ncommit-fd = 7\n"
 		  "path = /src /in\n");
 	workspace = &plan->workspace;
 	cr_expect_str_eq(workspace->source, "/src");
@@ -212,6 +213,9 @@ Test(keys, workspace)
 	cr_expect_str_eq(workspace->protects.at[1].path, "a/b");
 	cr_expect_eq(workspace->protects.at[1].origin.number, 8);
 	cr_expect_str_eq(workspace->export_dir, in_dir("out"));
+	cr_expect(workspace->commits);
+	cr_expect_eq(workspace->commit_fd, 7);
+	cr_expect_eq(workspace->commit_fd_origin.number, 11);
 	cr_expect_eq(plan->ops.count, 0, "plan_order() makes the operation");
 }
 
@@ -231,6 +235,9 @@ Test(keys, wrong_workspaces)
 		  "there is no 'path' in [workspace]" },
 		{ "mode = rx", "2: mode: 'rx' is not one of rw, ro, overlay, "
 		  "ephemeral" },
+		{ "commit = yes", "2: commit: 'yes' is not one of never, "
+		  "on-success" },
+		{ "commit-fd = x", "2: commit-fd: 'x' is not a number" },
 		{ "protect = /a", "2: protect: '/a' is not relative to the "
 		  "workspace" },
 		{ "protect = a/../../b", "2: protect: 'a/../../b' leaves the "

@@ -160,6 +160,40 @@ Test(check, export_needs_changes)
 		       "ephemeral'");
 }
 
+Test(check, commit_needs_an_overlay_of_one_lower)
+{
+	struct plan_workspace *workspace = &plan->workspace;
+
+	set_workspace(WORKSPACE_EPHEMERAL);
+	workspace->commits = true;
+	workspace->commit_origin = line(11);
+	expect_refusal("p.ini:11: 'commit' needs 'mode = overlay'");
+	workspace->mode = WORKSPACE_OVERLAY;
+	workspace->upper = "/u";
+	expect_pass();
+	workspace->work = "/wk";
+	workspace->work_origin = line(12);
+	expect_refusal("p.ini:12: 'work' cannot be chosen with 'commit'");
+	workspace->work = NULL;
+	*arena_push(plan->arena, &workspace->lowers) = "/l1";
+	expect_pass();
+	*arena_push(plan->arena, &workspace->lowers) = "/l2";
+	expect_refusal("p.ini:11: 'commit' needs one lower layer, to which it "
+		       "writes");
+}
+
+Test(check, commit_fd_needs_a_commit)
+{
+	set_workspace(WORKSPACE_OVERLAY);
+	plan->workspace.upper = "/u";
+	plan->workspace.commit_fd = 5;
+	plan->workspace.commit_fd_origin = line(13);
+	expect_refusal("p.ini:13: 'commit-fd' is of use with 'commit = "
+		       "on-success' only");
+	plan->workspace.commits = true;
+	expect_pass();
+}
+
 Test(check, system_needs_an_empty_root)
 {
 	plan->root.has_system = true;
