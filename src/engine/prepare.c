@@ -67,9 +67,7 @@ static int prepare_signal(struct run *run, int number, struct error *err)
 	struct sigaction before;
 
 	if (sigaction(number, &plain, &before) < 0)
-		/* KILL, STOP and those that libc keeps to itself */
-		return errno == EINVAL ? 0 :
-		       error_set(err, errno, "action of signal %d", number);
+		return error_set(err, errno, "action of signal %d", number);
 	if (before.sa_handler == SIG_IGN)
 		sigaddset(&run->caller_ignored, number);
 	return 0;
@@ -87,14 +85,11 @@ static int prepare_signals(struct run *run, struct error *err)
 		return error_set(err, errno, "block signals");
 
 	sigemptyset(&run->caller_ignored);
-	if (is_profile(run)) {
-		for (int number = 1; !r && number <= SIGRTMAX; number++)
-			r = prepare_signal(run, number, err);
-	} else {
-		/* The others are none of ours, and go on as they are. */
-		for (size_t i = 0; !r && i < ARRAY_SIZE(monitor_signals); i++)
-			r = prepare_signal(run, monitor_signals[i], err);
-	}
+	for (size_t i = 0; !r && i < ARRAY_SIZE(monitor_signals); i++)
+		r = prepare_signal(run, monitor_signals[i], err);
+	/* bubblewrap leaves the others as they are. */
+	if (!r && is_profile(run))
+		r = proc_reset_signals(err);
 	if (r < 0)
 		return r;
 

@@ -108,16 +108,6 @@ int cgroup_clone_fd(const struct cgroup *cgroup);
 int cgroup_attach(const struct cgroup *cgroup, pid_t pid, bool v2_too,
 		  struct error *err);
 
-/* What the group has used; UINT64_MAX: not known. */
-struct cgroup_usage {
-	uint64_t memory_peak;    /* bytes (version 2: 5.19) */
-	uint64_t cpu_usec;
-	uint64_t forks_refused;  /* by the limit on processes */
-	uint64_t oom_kills;
-};
-void cgroup_read_usage(const struct cgroup *cgroup,
-		       struct cgroup_usage *ret_usage);
-
 /*
  * SIGKILL to everything in it: cgroup.kill (5.14), else a walk over its
  * processes, repeated until there is none.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The end of a control group: what it has used, its processes killed, its
- * directories removed.
+ * The end of a control group: its processes killed, its directories removed.
  *
  * Version 2 kills a whole group with one write.  Version 1 has only the list
  * of processes, which may fork while it is read: it is killed over and over
@@ -38,89 +37,6 @@ static void cgroup_sleep(unsigned milliseconds)
 	};
 
 	nanosleep(&time, NULL);
-}
-
-/* ---- usage ----------------------------------------------------------------- */
-
-/*
- * The number behind @key at the start of a line of @file, or the number that
- * the file consists of (@key NULL).
- */
-static uint64_t cgroup_read_number(int directory, const char *file,
-				   const char *key)
-{
-	char text[4096];
-	const char *line = text;
-	char *end;
-	uint64_t number;
-
-	if (cgroup_read_file(directory, file, text, sizeof(text)) < 0)
-		return UINT64_MAX;
-	while (key) {
-		size_t length = strlen(key);
-
-		if (!strncmp(line, key, length) && line[length] == ' ') {
-			line += length + 1;
-			break;
-		}
-		line = strchr(line, '\n');
-		if (!line)
-			return UINT64_MAX;
-		line++;
-	}
-	number = strtoull(line, &end, 10);
-	return end == line ? UINT64_MAX : number;
-}
-
-/* Where each figure is. */
-static const struct {
-	size_t offset; /* in struct cgroup_usage */
-	enum cgroup_version version;
-	enum cgroup_controller controller;
-	const char *file, *key;
-	uint64_t divisor;
-} cgroup_figures[] = {
-	{ offsetof(struct cgroup_usage, memory_peak), CGROUP_V2,
-	  CGROUP_MEMORY, "memory.peak", NULL, 1 },
-	{ offsetof(struct cgroup_usage, memory_peak), CGROUP_V1,
-	  CGROUP_MEMORY, "memory.max_usage_in_bytes", NULL, 1 },
-	{ offsetof(struct cgroup_usage, oom_kills), CGROUP_V2,
-	  CGROUP_MEMORY, "memory.events", "oom_kill", 1 },
-	{ offsetof(struct cgroup_usage, oom_kills), CGROUP_V1,
-	  CGROUP_MEMORY, "memory.oom_control", "oom_kill", 1 },
-	{ offsetof(struct cgroup_usage, forks_refused), CGROUP_V2,
-	  CGROUP_PIDS, "pids.events", "max", 1 },
-	{ offsetof(struct cgroup_usage, forks_refused), CGROUP_V1,
-	  CGROUP_PIDS, "pids.events", "max", 1 },
-	{ offsetof(struct cgroup_usage, cpu_usec), CGROUP_V2,
-	  CGROUP_CPU, "cpu.stat", "usage_usec", 1 },
-	/* Only where cpuacct is mounted together with cpu */
-	{ offsetof(struct cgroup_usage, cpu_usec), CGROUP_V1,
-	  CGROUP_CPU, "cpuacct.usage", NULL, 1000 },
-};
-
-void cgroup_read_usage(const struct cgroup *cgroup,
-		       struct cgroup_usage *ret_usage)
-{
-	memset(ret_usage, 0xff, sizeof(*ret_usage));
-	for (size_t i = 0; i < ARRAY_SIZE(cgroup_figures); i++) {
-		enum cgroup_controller controller =
-			cgroup_figures[i].controller;
-		uint64_t number;
-
-		if (cgroup->version[controller] != cgroup_figures[i].version)
-			continue;
-		number = cgroup_read_number(
-			cgroup->version[controller] == CGROUP_V2
-				? cgroup->v2.fd
-				: cgroup->v1[controller].fd,
-			cgroup_figures[i].file, cgroup_figures[i].key);
-		if (number == UINT64_MAX)
-			continue;
-		number /= cgroup_figures[i].divisor;
-		memcpy((char *)ret_usage + cgroup_figures[i].offset, &number,
-		       sizeof(number));
-	}
 }
 
 /* ---- killing --------------------------------------------------------------- */

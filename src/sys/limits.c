@@ -38,11 +38,6 @@ static_assert(ARRAY_SIZE(limits_table) == LIMITS_KIND_COUNT,
 	      "one row a limit");
 static_assert(sizeof(rlim_t) == sizeof(uint64_t), "values fit");
 
-const char *limits_name(enum limits_kind kind)
-{
-	return limits_table[kind].name;
-}
-
 /* @value in the kernel's unit; RLIM_INFINITY is no number. */
 static int limits_convert(enum limits_kind kind, uint64_t value,
 			  rlim_t *ret_value, struct error *err)

@@ -34,9 +34,6 @@ enum limits_kind {
  */
 enum { LIMITS_CORE_NONE = 1 };
 
-/* "open-files" */
-const char *limits_name(enum limits_kind kind);
-
 /*
  * Set the limit, hard and soft, in @kind's unit.  More than the hard limit
  * that this process has is -EPERM with @err saying both values, root or not;

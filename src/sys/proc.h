@@ -109,9 +109,7 @@ int proc_set_dumpable(bool dumpable, struct error *err);
  * first.  What is needed comes back by page faults.  Returns as ppoll(2).
  */
 int proc_wait_small(struct pollfd *fds, nfds_t count, const sigset_t *mask);
-/* The name in /proc/PID/comm; cut off behind 15 bytes. */
-int proc_set_name(const char *name, struct error *err);
-/* Every signal has its default action, none is blocked. */
+/* Every signal has its default action; what is blocked stays so. */
 int proc_reset_signals(struct error *err);
 
 /*

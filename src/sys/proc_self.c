@@ -149,13 +149,6 @@ int proc_set_dumpable(bool dumpable, struct error *err)
 	return 0;
 }
 
-int proc_set_name(const char *name, struct error *err)
-{
-	if (prctl(PR_SET_NAME, name, 0, 0, 0) < 0)
-		return error_set(err, errno, "prctl PR_SET_NAME");
-	return 0;
-}
-
 int proc_reset_signals(struct error *err)
 {
 	/*
@@ -164,7 +157,6 @@ int proc_reset_signals(struct error *err)
 	 * signals that it keeps for threads, and those can be ignored, too.
 	 */
 	static const uint64_t default_action[16];
-	sigset_t none;
 
 	for (int signal = 1; signal < _NSIG; signal++) {
 		if (signal == SIGKILL || signal == SIGSTOP)
@@ -174,9 +166,6 @@ int proc_reset_signals(struct error *err)
 			return error_set(err, errno, "sigaction of signal %d",
 					 signal);
 	}
-	sigemptyset(&none);
-	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
-		return error_set(err, errno, "sigprocmask");
 	return 0;
 }
 

@@ -19,23 +19,26 @@
 static struct error err;
 
 static const struct row {
+	const char *name;
 	enum limits_kind kind;
 	int resource;
 	uint64_t value;
 	rlim_t expected;
 } rows[] = {
-	{ LIMITS_PROCESSES, RLIMIT_NPROC, 256, 256 },
-	{ LIMITS_OPEN_FILES, RLIMIT_NOFILE, 100, 100 },
-	{ LIMITS_FILE_SIZE, RLIMIT_FSIZE, 1 << 20, 1 << 20 },
-	{ LIMITS_CPU_TIME, RLIMIT_CPU, 1001, 2 },
-	{ LIMITS_ADDRESS_SPACE, RLIMIT_AS, 1ULL << 40, 1ULL << 40 },
-	{ LIMITS_STACK, RLIMIT_STACK, 8 << 20, 8 << 20 },
-	{ LIMITS_CORE, RLIMIT_CORE, LIMITS_CORE_NONE, 1 },
-	{ LIMITS_MEMLOCK, RLIMIT_MEMLOCK, 65536, 65536 },
-	{ LIMITS_SIGNALS, RLIMIT_SIGPENDING, 100, 100 },
-	{ LIMITS_MESSAGE_QUEUES, RLIMIT_MSGQUEUE, 65536, 65536 },
-	{ LIMITS_NICE, RLIMIT_NICE, 0, 0 },
-	{ LIMITS_RT_PRIORITY, RLIMIT_RTPRIO, 0, 0 },
+	{ "processes", LIMITS_PROCESSES, RLIMIT_NPROC, 256, 256 },
+	{ "open-files", LIMITS_OPEN_FILES, RLIMIT_NOFILE, 100, 100 },
+	{ "file-size", LIMITS_FILE_SIZE, RLIMIT_FSIZE, 1 << 20, 1 << 20 },
+	{ "cpu-time", LIMITS_CPU_TIME, RLIMIT_CPU, 1001, 2 },
+	{ "address-space", LIMITS_ADDRESS_SPACE, RLIMIT_AS,
+	  1ULL << 40, 1ULL << 40 },
+	{ "stack", LIMITS_STACK, RLIMIT_STACK, 8 << 20, 8 << 20 },
+	{ "core", LIMITS_CORE, RLIMIT_CORE, LIMITS_CORE_NONE, 1 },
+	{ "memlock", LIMITS_MEMLOCK, RLIMIT_MEMLOCK, 65536, 65536 },
+	{ "signals", LIMITS_SIGNALS, RLIMIT_SIGPENDING, 100, 100 },
+	{ "message-queues", LIMITS_MESSAGE_QUEUES, RLIMIT_MSGQUEUE,
+	  65536, 65536 },
+	{ "nice", LIMITS_NICE, RLIMIT_NICE, 0, 0 },
+	{ "rt-priority", LIMITS_RT_PRIORITY, RLIMIT_RTPRIO, 0, 0 },
 };
 
 static int set_one(const void *data)
@@ -50,7 +53,7 @@ static int set_one(const void *data)
 	ATTEMPT(limits_verify(row->kind, row->value, &err));
 	/* Never up again, for nobody */
 	REFUSED(limits_set(row->kind, row->value + 1001, &err), EPERM,
-		limits_name(row->kind));
+		row->name);
 	CHECK(getrlimit(row->resource, &now) == 0);
 	CHECK(now.rlim_max == row->expected);
 	/* Twice the same is fine */
