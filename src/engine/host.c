@@ -89,8 +89,16 @@ static int make_work(struct run *run, const char *upper, const char **ret_path,
 	}
 	made = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
 		      O_CLOEXEC);
-	if (made < 0 || fstatat(made, "", &status, AT_EMPTY_PATH) < 0 ||
-	    (geteuid() && status.st_uid != geteuid())) {
+	if (made < 0 || fstatat(made, "", &status, AT_EMPTY_PATH) < 0) {
+		error_set(err, errno, "open the work directory '%s/%s'", above,
+			  name);
+		/* Empty, and so it is gone before anybody else uses it. */
+		if (!*ret_was_left)
+			unlinkat(parent, name, AT_REMOVEDIR);
+		janitor_forget(run);
+		return error_result(err);
+	}
+	if (geteuid() && status.st_uid != geteuid()) {
 		janitor_forget(run);
 		return error_set(err, EEXIST, "'%s/%s' is not a work directory "
 				 "of ours", above, name);

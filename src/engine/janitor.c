@@ -92,7 +92,7 @@ static int is_ours(const struct leftover *leftover)
 	if (!leftover->ino)
 		return now.born && now.born >= leftover->announced;
 	return now.dev == leftover->dev && now.ino == leftover->ino &&
-	       now.born == leftover->born;
+	       (!leftover->born || now.born == leftover->born);
 }
 
 /*

@@ -161,8 +161,8 @@ static bool stream_splice(struct stream *stream)
 		stream->way = WAY_WRITE;
 		return true;
 	}
-	/* Refused by a filter; and write(2) to a pipe may have to wait. */
-	if ((errno == ENOSYS || errno == EPERM) &&
+	/* Refused, or no memory; and write(2) to a pipe may have to wait. */
+	if ((errno == ENOSYS || errno == EPERM || errno == ENOMEM) &&
 	    stream->way == WAY_SPLICE) {
 		stream->way = WAY_TTY;
 		return true;
