@@ -154,7 +154,7 @@ int assemble_root(struct child *child, struct error *err)
 		mount = op_mount(child, op, &child->sources[child->next], err);
 		if (mount < 0 || (op->kind == OP_BIND &&
 				  !child_is_bwrap(child) &&
-				  verify_mount(mount, op, err) < 0))
+				  verify_mount(child->plan, mount, op, err) < 0))
 			return op_fail(child, op, err);
 		child->next++;
 	} else {
@@ -178,7 +178,7 @@ static int do_mount(struct child *child, const struct op *op,
 		return point;
 	mount = op_mount(child, op, source, err);
 	if (mount >= 0 && op->kind == OP_BIND && !child_is_bwrap(child) &&
-	    verify_mount(mount, op, err) < 0)
+	    verify_mount(child->plan, mount, op, err) < 0)
 		return error_result(err);
 	if (mount >= 0 && !root_attach(child, mount, point, op->dest, err))
 		return 0;

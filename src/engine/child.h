@@ -172,7 +172,8 @@ int fence_raise(struct child *child, struct error *err);
 /* verify.c: what the kernel says of what was done. */
 void verify_note_namespaces(struct run *run);
 int verify_namespaces(const struct child *child, struct error *err);
-int verify_mount(int mount, const struct op *op, struct error *err);
+int verify_mount(const struct plan *plan, int mount, const struct op *op,
+		 struct error *err);
 int verify_limits(const struct child *child, struct error *err);
 
 /* resources.c: limits that take a control group. */
@@ -185,6 +186,8 @@ enum { RESOURCES_FDS_MOST = 9 };
 size_t resources_fds(const struct run *run, int *ret_fds);
 
 /* program.c: why a program does not start. */
+/* The operation that decides what is seen at @path; NULL: the root. */
+const struct op *program_op_showing(const struct plan *plan, const char *path);
 /*
  * Is @path hidden by a mask?  Then @err names it, and the line that shows
  * @path again.

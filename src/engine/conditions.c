@@ -87,6 +87,9 @@ static const struct {
 	[CONDITION_PROC_MISSING] = { "proc-missing",
 		"there is no process file system at /proc",
 		"mount one: mount -t proc proc /proc" },
+	[CONDITION_ONLY_ROOT_ID] = { "only-root-id", NULL,
+		"map more ids into the namespace, start as an ordinary user, "
+		"or accept the host's root with run-as = caller" },
 	[CONDITION_MOUNT_MAX] = { "mount-max",
 		"the mount namespace holds {value} mounts and fs.mount-max is "
 		"{name}",
@@ -135,6 +138,27 @@ static const struct {
 	[CONDITION_OPEN_FILES] = { "open-files", NULL,
 		"the hard limit on open files is too low for this many mounts: "
 		"raise it (ulimit -Hn)" },
+	[CONDITION_WORKSPACE_READ_ONLY] = { "workspace-read-only", NULL,
+		"mount it read-write, or set mode = ro or ephemeral" },
+	[CONDITION_OVERLAY_UPPER] = { "overlay-upper", NULL,
+		"upper '{path}' is on {value}, which cannot hold one; put it "
+		"on ext4, xfs, btrfs or tmpfs" },
+	[CONDITION_OVERLAY_LOWER] = { "overlay-lower", NULL,
+		"'{path}' is mounted below the layer '{value}': overlay the "
+		"two separately" },
+	[CONDITION_OVERLAY_READ_ONLY] = { "overlay-read-only", NULL,
+		"upper '{path}' and its work directory must belong to the user "
+		"that the payload runs as" },
+	[CONDITION_OVERLAY_BUSY] = { "overlay-busy", NULL,
+		"wait for that run to end, or give each run an upper directory "
+		"of its own" },
+	[CONDITION_POINT_KIND] = { "mount-point", NULL,
+		"mount a directory on a directory, and a file on a file" },
+	[CONDITION_POINT_PARENT] = { "mount-point", NULL,
+		"choose a place below a directory" },
+	[CONDITION_POINT_MISSING] = { "mount-point", NULL,
+		"make it on the host before, or choose a place outside of what "
+		"is writable" },
 	[CONDITION_CAPABILITY] = { "capability",
 		"started as root without {name}, which this needs",
 		"start as an ordinary user, or add the capability: docker or "

@@ -12,6 +12,7 @@
  * monitor at the end, or by the janitor if the monitor cannot.
  */
 #include "engine/commit.h"
+#include "engine/conditions.h"
 
 #include "base/text.h"
 
@@ -44,9 +45,8 @@ static int lock_layer(struct run *run, const char *what, const char *path,
 			return error_set(err, errno, "lock '%s'", path);
 		error_set(err, EBUSY, "%s '%s' is in use by another run",
 			  what, path);
-		error_reason(err, "overlay-busy");
-		error_remedy(err, "wait for that run to end, or give each run "
-			     "an upper directory of its own");
+		condition_apply(run->plan, CONDITION_OVERLAY_BUSY,
+				&(struct condition_words){ 0 }, err);
 		return -EBUSY;
 	}
 	*arena_push(run->arena, &run->locks) = fd;

@@ -13,6 +13,7 @@
  * already, and is taken as an ordinary user; unless that id is 0 after all.
  */
 #include "engine/child.h"
+#include "engine/conditions.h"
 
 #include "base/text.h"
 #include "sys/net.h"
@@ -61,10 +62,8 @@ static int choose_other_id(struct run *run, const struct userns_ids *own,
 		error_set(err, EPERM, "started by the host's root in a user "
 			  "namespace without another id to run the payload "
 			  "under");
-		error_reason(err, "only-root-id");
-		error_remedy(err, "map more ids into the namespace, start as "
-			     "an ordinary user, or accept the host's root "
-			     "with run-as = caller");
+		condition_apply(run->plan, CONDITION_ONLY_ROOT_ID,
+				&(struct condition_words){ 0 }, err);
 		return -EPERM;
 	}
 	run->ids.host_uid = uid;

@@ -15,6 +15,7 @@
  * attributes apart from the ones that the overlay reads.
  */
 #include "engine/child.h"
+#include "engine/conditions.h"
 #include "engine/results.h"
 
 #include "base/text.h"
@@ -142,34 +143,39 @@ static int mount_by_string(const struct source *source, unsigned attrs,
 	return take_fd(&mounted);
 }
 
-/*
- * The file systems and shapes that cannot be an upper layer, by name: the
- * kernel says EINVAL to all of them, or mounts read-only.
- */
-static void explain_upper(const struct op *op, const struct source *source,
-			  struct error *err)
+/* File systems that cannot be an upper layer, by their names. */
+static const struct {
+	long type; /* as of statfs(2) */
+	const char *name;
+} no_uppers[] = {
+	{ 0x794c7630, "overlay" },
+	{ 0x65735546, "FUSE" },
+	{ 0x6969, "NFS" },
+	{ 0x01021997, "9p" },
+	{ 0xff534d42, "CIFS" },
+	{ 0xfe534d42, "SMB" },
+	{ 0x00c36400, "Ceph" },
+	{ 0x4d44, "FAT" },
+	{ 0x2011bab0, "exFAT" },
+	{ 0x7366746e, "NTFS" },
+	{ 0xf15f, "eCryptfs" },
+};
+
+/* The kernel says EINVAL to all of them, or mounts read-only. */
+static void explain_upper(const struct child *child, const struct op *op,
+			  const struct source *source, struct error *err)
 {
-	enum {
-		MAGIC_OVERLAY = 0x794c7630, MAGIC_FUSE = 0x65735546,
-		MAGIC_NFS = 0x6969,
-	};
-	const char *kind = NULL;
+	struct condition_words words = { .path = op->upper ? op->upper : "" };
 	struct statfs status;
 
 	if (source->upper < 0 || fstatfs(source->upper, &status) < 0)
 		return;
-	if (status.f_type == MAGIC_OVERLAY)
-		kind = "overlay";
-	else if (status.f_type == MAGIC_FUSE)
-		kind = "FUSE";
-	else if (status.f_type == MAGIC_NFS)
-		kind = "NFS";
-	if (!kind)
-		return;
-	error_reason(err, "overlay-upper");
-	error_remedy(err, "upper '%s' is on %s, which cannot hold one; put it "
-		     "on ext4, xfs, btrfs or tmpfs",
-		     op->upper ? op->upper : "", kind);
+	for (size_t i = 0; i < ARRAY_SIZE(no_uppers); i++)
+		if ((unsigned)status.f_type == (unsigned)no_uppers[i].type)
+			words.value = no_uppers[i].name;
+	if (words.value)
+		condition_apply(child->plan, CONDITION_OVERLAY_UPPER, &words,
+				err);
 }
 
 /* The lower layer above the mount point @point, or NULL. */
@@ -211,10 +217,9 @@ static bool explain_lowers(const struct child *child, const struct op *op,
 		if (!lower)
 			continue;
 		found = true;
-		error_reason(err, "overlay-lower");
-		error_remedy(err, "'%s' is mounted below the layer '%s': "
-			     "overlay the two separately",
-			     text_printable(child->arena, point), lower);
+		condition_apply(child->plan, CONDITION_OVERLAY_LOWER,
+				&(struct condition_words){
+					.path = point, .value = lower }, err);
 	}
 	free(line);
 	if (table)
@@ -242,8 +247,9 @@ static const char *spell_options(struct arena *arena, const struct op *op)
 }
 
 /* A mount that came up read-only although it has an upper layer. */
-static int check_writable(const struct op *op, const struct source *source,
-			  int mount, struct error *err)
+static int check_writable(const struct child *child, const struct op *op,
+			  const struct source *source, int mount,
+			  struct error *err)
 {
 	struct statvfs status;
 
@@ -255,10 +261,9 @@ static int check_writable(const struct op *op, const struct source *source,
 		return 0;
 	error_set(err, EROFS, "the overlay came up read-only: workdir not "
 		  "writable");
-	error_reason(err, "overlay-read-only");
-	error_remedy(err, "upper '%s' and its work directory must belong to "
-		     "the user that the payload runs as",
-		     op->upper ? op->upper : "");
+	condition_apply(child->plan, CONDITION_OVERLAY_READ_ONLY,
+			&(struct condition_words){
+				.path = op->upper ? op->upper : "" }, err);
 	return -EROFS;
 }
 
@@ -298,7 +303,7 @@ int overlay_mount(struct child *child, const struct op *op,
 		if (mount < 0)
 			*err = first;
 	}
-	if (mount >= 0 && !check_writable(op, source, mount, err)) {
+	if (mount >= 0 && !check_writable(child, op, source, mount, err)) {
 		if (op->kind == OP_TMP_OVERLAY)
 			point_is_memory(child, mount);
 		return take_fd(&mount);
@@ -313,7 +318,7 @@ int overlay_mount(struct child *child, const struct op *op,
 		return error_result(err);
 	}
 	if (!err->reason[0])
-		explain_upper(op, source, err);
+		explain_upper(child, op, source, err);
 	if (!err->reason[0] && err->code == EINVAL)
 		explain_lowers(child, op, err);
 	return op_say(child, err, "Can't make overlay mount on /newroot/%s "

@@ -19,6 +19,7 @@
  * cannot have made it.
  */
 #include "engine/child.h"
+#include "engine/conditions.h"
 
 #include "base/text.h"
 #include "sys/mountfd.h"
@@ -280,9 +281,11 @@ int point_prepare_root(struct child *child, struct error *err)
 		if (op->kind == OP_HIDE || op->kind == OP_REMOUNT_RO ||
 		    child->sources[i].skipped || is_covered(plan, i))
 			continue;
+		child->run->progress->op = i;
 		if (prepare_point(child, op, err) < 0)
 			return op_fail(child, op, err);
 	}
+	child->run->progress->op = SIZE_MAX;
 	return 0;
 }
 
@@ -332,14 +335,44 @@ static int check_type(struct child *child, const struct op *op, mode_t type,
 		error_set(err, child_is_bwrap(child) ? 0 : EISDIR,
 			  "'%s' is a directory, what is mounted there is not",
 			  op->dest);
+		condition_apply(child->plan, CONDITION_POINT_KIND,
+				&(struct condition_words){ 0 }, err);
 		return op_say(child, err, "Destination is not a file %s",
 			      op->dest);
 	}
 	error_set(err, child_is_bwrap(child) ? 0 : ENOTDIR,
 		  "'%s' is a file, what is mounted there is a directory",
 		  op->dest);
+	condition_apply(child->plan, CONDITION_POINT_KIND,
+			&(struct condition_words){ 0 }, err);
 	return op_say(child, err, "Destination is not a directory %s",
 		      op->dest);
+}
+
+/* Name the component that is in the way, where it is one of @op->dest. */
+static void fail_parent(const struct child *child, const struct op *op,
+			const struct rootfs_part *part, struct error *err)
+{
+	size_t whole = strlen(op->dest), rest = strlen(part->rest);
+
+	if (rest + 1 < whole && !strcmp(op->dest + whole - rest, part->rest))
+		error_set(err, ENOTDIR, "'%.*s' is a file",
+			  (int)(whole - rest - 1), op->dest);
+	else
+		error_set(err, ENOTDIR, "what lies before '%s' is a file",
+			  part->rest);
+	condition_apply(child->plan, CONDITION_POINT_PARENT,
+			&(struct condition_words){ 0 }, err);
+}
+
+static int fail_missing(const struct child *child, const struct op *op,
+			struct error *err)
+{
+	error_set(err, ENOENT, "the mount point '%s' is missing in a directory "
+		  "of the host that is writable inside", op->dest);
+	condition_apply(child->plan, CONDITION_POINT_MISSING,
+			&(struct condition_words){ 0 }, err);
+	return -ENOENT;
 }
 
 /* Make what is missing, where the rules of the plan want it. */
@@ -352,8 +385,7 @@ static int make_point(struct child *child, const struct op *op,
 	int point;
 
 	if (!S_ISDIR(part->type))
-		error_set(err, ENOTDIR, "what lies before '%s' is a file",
-			  part->rest);
+		fail_parent(child, op, part, err);
 	if (!S_ISDIR(part->type) && is_bwrap)
 		return op_say(child, err, "Can't mkdir parents for %s",
 			      op->dest);
@@ -361,10 +393,7 @@ static int make_point(struct child *child, const struct op *op,
 		return -ENOTDIR;
 	if (!is_bwrap && !is_free(child, part->fd)) {
 		if (is_writable(child, part->fd) && !part->is_closed)
-			return error_set(err, ENOENT, "the mount point '%s' "
-					 "is missing in a directory of the "
-					 "host that is writable inside",
-					 op->dest);
+			return fail_missing(child, op, err);
 		cover = underlay(child, part, err);
 		if (cover < 0)
 			return cover;

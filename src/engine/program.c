@@ -21,8 +21,7 @@
 /* As of exec(2): more of a first line is not read. */
 enum { FIRST_LINE_MOST = 256 };
 
-/* The operation that decides what is seen at @path; NULL: the root. */
-static const struct op *op_showing(const struct plan *plan, const char *path)
+const struct op *program_op_showing(const struct plan *plan, const char *path)
 {
 	const struct op *shows = NULL;
 
@@ -49,7 +48,7 @@ static const char *directory_of(struct arena *arena, const char *path,
 static const struct op *mask_over(const struct child *child, const char *path)
 {
 	const struct op *op = *path == '/' && path_is_normal(path) ?
-			      op_showing(child->plan, path) : NULL;
+			      program_op_showing(child->plan, path) : NULL;
 
 	return op && op->role == ROLE_MASK && strcmp(path, op_place(op)) ?
 	       op : NULL;

@@ -49,19 +49,35 @@ static int verdict_fail_killed(const struct monitor *monitor,
 	return error_result(err);
 }
 
+/* The operation that is at work, or that shows where the payload starts. */
+static const struct op *op_at_work(const struct run *run)
+{
+	const struct plan *plan = run->plan;
+
+	if (run->progress->op < plan->ops.count)
+		return &plan->ops.at[run->progress->op];
+	if (run->progress->stage != STAGE_INIT ||
+	    plan->rules != PLAN_RULES_PROFILE)
+		return NULL;
+	return program_op_showing(plan, plan->chdir ? plan->chdir :
+				  plan->workspace.source ?
+				  plan->workspace.dest : "/");
+}
+
 static int verdict_fail_setup(const struct monitor *monitor,
 			      struct error *err)
 {
 	const struct run *run = monitor->run;
-	size_t op = run->progress->op;
+	const struct op *at_work;
 
 	if (monitor->setup_hung) {
-		error_set(err, 0, "%s makes no progress for %d s",
-			  op < run->plan->ops.count ?
-			  op_describe(run->arena, &run->plan->ops.at[op]) :
-			  "set-up of the sandbox", SETUP_IDLE_S);
-		diagnose_hung(run, op < run->plan->ops.count ?
-			      &run->plan->ops.at[op] : NULL, err);
+		at_work = op_at_work(run);
+		error_set(err, 0, "%s%s%s makes no progress for %d s",
+			  at_work ? origin_text(run->arena, &at_work->origin) :
+			  "set-up of the sandbox", at_work ? ": " : "",
+			  at_work ? op_describe(run->arena, at_work) : "",
+			  SETUP_IDLE_S);
+		diagnose_hung(run, at_work, err);
 		snprintf(err->stage, sizeof(err->stage), "%s",
 			 engine_stage_name((size_t)run->progress->stage));
 	} else if (WIFSIGNALED(monitor->wait_status)) {

@@ -6,6 +6,7 @@
  * that says yes and does nothing.
  */
 #include "engine/child.h"
+#include "engine/conditions.h"
 
 #include "sys/limits.h"
 
@@ -59,7 +60,8 @@ int verify_namespaces(const struct child *child, struct error *err)
 	return 0;
 }
 
-int verify_mount(int mount, const struct op *op, struct error *err)
+int verify_mount(const struct plan *plan, int mount, const struct op *op,
+		 struct error *err)
 {
 	struct statvfs status;
 	unsigned long wanted = ST_NOSUID;
@@ -75,8 +77,8 @@ int verify_mount(int mount, const struct op *op, struct error *err)
 		return 0;
 	error_set(err, EROFS, "workspace '%s' is on a read-only mount",
 		  op->source ? op->source : op->dest);
-	error_reason(err, "workspace-read-only");
-	error_remedy(err, "mount it read-write, or set mode = ro or ephemeral");
+	condition_apply(plan, CONDITION_WORKSPACE_READ_ONLY,
+			&(struct condition_words){ 0 }, err);
 	return -EROFS;
 }
 

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
@@ -20,33 +19,16 @@
 #include <criterion/criterion.h>
 
 #include "box.h"
+#include "diagnosed.h"
 #include "harness/arena.h"
 #include "harness/host.h"
 #include "harness/identity.h"
 #include "harness/scratch.h"
-#include "harness/tree.h"
-
-enum { STATUS_FD = 7 };
 
 #define REFUSE(...) ((const struct refusal[]){ __VA_ARGS__, { 0 } })
 #define REFUSE_USERNS                                                        \
 	REFUSE({ "clone3", ENOSYS },                                         \
 	       { "clone", EPERM, 0, CLONE_NEWUSER, CLONE_NEWUSER })
-
-/* What is expected, as patterns of fnmatch(3). */
-struct diagnosis {
-	int status;
-	const char *reason, *cause, *remedy;
-};
-
-/* A box that needs nothing of the host but its root. */
-static struct box *plain_box(const char *profile)
-{
-	struct box *box = box_make();
-
-	box_profile_alone(box, "[mask]\ntmpfs = /home\n%s", profile);
-	return box;
-}
 
 /* One for runs as identity_user(), where the test itself is root. */
 static struct box *user_box(void)
@@ -80,64 +62,6 @@ static int enter_userns(int flags)
 	       write_text("/proc/self/setgroups", "deny") ||
 	       write_text("/proc/self/gid_map", gid);
 }
-
-static const struct outcome *run_in(struct box *box,
-				    const struct program *program,
-				    const char *command)
-{
-	struct program started = *program;
-	const char *status = path_in(box->top, "status");
-	int fd = open(status, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	const struct outcome *o;
-
-	cr_assert(fd >= 0);
-	started.argv = ARGV(sbx_launch(), "--profile", box->profile,
-			    "--status-fd", "7", "--", command);
-	started.fds[0] = (struct program_fd){ fd, STATUS_FD };
-	o = program_run(&started);
-	close(fd);
-	return o;
-}
-
-static void expect_line(const struct outcome *o, const char *line,
-			const char *pattern, const char *what)
-{
-	cr_expect(!fnmatch(arena_format("sbx-launch: %s", pattern), line, 0),
-		  "%s is\n  %s\nexpected\n  %s\n%s", what, line, pattern,
-		  outcome_describe(o));
-}
-
-static void expect_diagnosis(struct box *box, const struct program *program,
-			     const char *command, const struct diagnosis *want)
-{
-	const struct outcome *o = run_in(box, program, command);
-	char *first = arena_format("%s", o->err), *second, *third;
-	const char *record = file_read(path_in(box->top, "status"), NULL);
-
-	expect_exit(o, want->status);
-	expect_out(o, "");
-	second = strchr(first, '\n');
-	cr_assert(second, "no line: %s", outcome_describe(o));
-	*second++ = '\0';
-	third = strchr(second, '\n');
-	if (third)
-		*third++ = '\0';
-	expect_line(o, first, want->cause, "the cause");
-	if (want->remedy)
-		expect_line(o, second, want->remedy, "the remedy");
-	cr_expect(!third || !*third, "a third line: %s", outcome_describe(o));
-	cr_expect(strstr(record, arena_format("\"reason\":\"%s\"",
-					      want->reason)),
-		  "reason is not %s: %s", want->reason, record);
-	box_expect_clean(box);
-}
-
-#define EXPECT(box, how, ...)                                                \
-	expect_diagnosis(box, &(struct program)how, "true",                  \
-			 &(struct diagnosis){ __VA_ARGS__ })
-
-/* Braces in a macro's argument. */
-#define WITH(...) { __VA_ARGS__ }
 
 /* ---- no namespaces ----------------------------------------------------------- */
 
@@ -606,107 +530,4 @@ Test(sources, a_file_system_without_id_maps)
 	       "use ext4, xfs, btrfs or tmpfs, or start as an ordinary user, "
 	       "or set run-as = caller");
 	umount2(box->work, MNT_DETACH);
-}
-
-/* ---- the command -------------------------------------------------------------------- */
-
-static void expect_command(struct box *box, const char *command,
-			   const struct diagnosis *want)
-{
-	expect_diagnosis(box, &(struct program){ 0 }, command, want);
-}
-
-static const char *make_script(struct box *box, const char *text)
-{
-	const char *script = path_in(box->work, "s");
-
-	file_write(script, text);
-	chmod(script, 0755);
-	return script;
-}
-
-Test(command, its_interpreter)
-{
-	struct box *box = box_make();
-
-	make_script(box, "#! /usr/bin/nothing -x\n");
-	box_profile(box, "mode = ro\n");
-	expect_command(box, "./s", &(struct diagnosis){ 126, "no-interpreter",
-		"exec './s': it is there, but its interpreter "
-		"'/usr/bin/nothing' (of its #! line) is not (ENOENT)",
-		"install it, or show it inside: system = yes in [[]root], or "
-		"a layer in [[]layers]" });
-	make_script(box, "#!/home/user/tools/py\n");
-	expect_command(box, "./s", &(struct diagnosis){ 126, "no-interpreter",
-		"exec './s': it is there, but its interpreter "
-		"'/home/user/tools/py' is hidden by mask /home (*p.ini:2) "
-		"(ENOENT)",
-		"add 'layer = /home/user/tools' to [[]layers]" });
-}
-
-Test(command, its_loader)
-{
-	struct box *box = box_make();
-
-	cr_assert_eq(system(arena_format("cp /bin/true '%s/s'", box->work)),
-		     0);
-	box_profile_alone(box, "[root]\nsource = none\n[workspace]\n"
-			  "path = %s\nmode = ro\n", box->work);
-	expect_command(box, "./s", &(struct diagnosis){ 126, "no-interpreter",
-		"exec './s': it is there, but its interpreter "
-		"'*/ld-linux*' (the loader of its ELF header) is not (ENOENT)",
-		"install it, or show it inside: *" });
-}
-
-Test(command, of_no_format)
-{
-	struct box *box = box_make();
-	const char *script = make_script(box, "echo on\n");
-	int fd;
-
-	box_profile(box, "mode = ro\n");
-	expect_command(box, "./s", &(struct diagnosis){ 126, "exec-format",
-		"exec './s': it is neither a program nor a script with a #! "
-		"line (ENOEXEC)",
-		"write its interpreter before it, or put #!/bin/sh or the like "
-		"into its first line" });
-	cr_assert_eq(system(arena_format("cp /bin/true '%s'", script)), 0);
-	fd = open(script, O_WRONLY | O_CLOEXEC);
-	/* e_machine: S/390 */
-	cr_assert_eq(pwrite(fd, "\x16\0", 2, 18), 2);
-	close(fd);
-	expect_command(box, "./s", &(struct diagnosis){ 126, "exec-format",
-		"exec './s': it is a program for another machine (S/390) "
-		"(ENOEXEC)", "use one that was built for this machine" });
-}
-
-Test(command, on_a_noexec_mount)
-{
-	struct box *box;
-
-	box_need_mounts();
-	box = box_make();
-	cr_assert_eq(mount("none", box->work, "tmpfs", MS_NOEXEC, NULL), 0);
-	make_script(box, "#!/bin/sh\n");
-	box->host = host_read();
-	expect_command(box, "./s", &(struct diagnosis){ 126, "noexec",
-		"exec './s': it is on a file system that is mounted noexec "
-		"(EACCES)", "mount that without noexec, move the file, or "
-		"write its interpreter before it" });
-	umount2(box->work, MNT_DETACH);
-}
-
-Test(command, hidden)
-{
-	struct box *box = box_make();
-
-	expect_command(box, "/home/user/bin/tool", &(struct diagnosis){ 127,
-		"hidden", "command '/home/user/bin/tool' is hidden by mask "
-		"'/home' (*p.ini:2)",
-		"add 'layer = /home/user/bin' to [[]layers]" });
-	box_profile(box, "[exec]\nchdir = /home/user\n");
-	expect_command(box, "true", &(struct diagnosis){ 125, "hidden",
-		"*p.ini:9: working directory '/home/user' is hidden by mask "
-		"'/home' (*p.ini:2)",
-		"add 'layer = /home/user' to [[]layers]" });
 }

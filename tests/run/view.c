@@ -205,7 +205,11 @@ Test(view, a_mount_whose_server_hangs)
 	o = BOX_RUN(box, "echo", "on");
 	cr_expect(!o->timed_out, "%s", outcome_describe(o));
 	if (o->exit)
-		box_expect_refused(box, o, 125, place, NULL);
+		box_expect_refused(box, o, 125, arena_format(
+			"p.ini:2: bind '%s' on '/opt' makes no progress for 10 "
+			"s\nsbx-launch: fuse at '%s' does not answer: unmount "
+			"it (umount -l), restart its server, or leave it out\n",
+			place, place), NULL);
 	process_signal(server, SIGKILL);
 	process_finish(server);
 	umount2(place, MNT_DETACH);
