@@ -149,6 +149,32 @@ Test(status, names_what_was_left_out_and_what_holds_limits)
 		    "('rlimit', 'launcher')\n(None, None)\n");
 }
 
+/* It holds, and says by what; or the command does not run. */
+Test(status, names_what_holds_the_limits_of_the_whole_run)
+{
+	struct box *box = box_make();
+	const struct outcome *o;
+
+	with_records(box, "[limits]\nmemory = 400m optional\n"
+			  "cpu = 100% optional\nprocesses = 50\n");
+	expect_exit(BOX_SH(box, "true"), 0);
+	expect_json(status_of(box), "r['event'] == 'exit' or "
+		    "[r['enforced'][k] in v for k, v in (('memory', "
+		    "('cgroup', 'none')), ('cpu', ('cgroup', 'none')), "
+		    "('processes', ('cgroup', 'rlimit')))]",
+		    "[True, True, True]\nTrue\n");
+	with_records(box, "[limits]\nmemory = 400m\n");
+	o = BOX_RUN(box, BOX_MARK);
+	if (!o->exit) {
+		expect_json(status_of(box), "r['event'] == 'exit' or "
+			    "r['enforced']['memory']", "cgroup\nTrue\n");
+		return;
+	}
+	box_expect_refused(box, o, 125, "memory", NULL);
+	expect_json(status_of(box), "r['event'], r['reason']",
+		    "('error', 'limit')\n");
+}
+
 Test(status, of_what_is_used)
 {
 	struct box *box = box_make();
@@ -425,6 +451,30 @@ Test(full, disk_of_the_workspace)
 	expect_json(audit_of(box), "r['exitCode']", "7\n");
 	expect_json(status_of(box), "r['event']", "start\nexit\n");
 	umount2(box->work, MNT_DETACH);
+}
+
+/* The command's own failure; what could be written is there and is listed. */
+Test(full, disk_of_the_upper_layer)
+{
+	struct box *box;
+	const struct outcome *o;
+	const char *disk;
+
+	box_need_mounts();
+	box = box_make();
+	disk = small_disk(box);
+	directory_make(path_in(disk, "upper"), 0777);
+	with_records(box, arena_format("changes-file = %s/list\n"
+		"[workspace]\nmode = overlay\nupper = %s/upper\n",
+		box->conf, disk));
+	o = BOX_SH(box, "echo x >small; head -c 200000 /dev/zero >big || "
+		   "exit 7");
+	expect_exit(o, 7);
+	expect_json(audit_of(box), "r['exitCode']", "7\n");
+	expect_json(status_of(box), "r['event']", "start\nexit\n");
+	expect_json(path_in(box->conf, "list"), "r['path'], r['change']",
+		    "('big', 'added')\n('small', 'added')\n");
+	umount2(disk, MNT_DETACH);
 }
 
 /* What has no room for its record does not run. */

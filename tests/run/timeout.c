@@ -100,6 +100,30 @@ Test(timeout, kills_what_is_stopped)
 	box_expect_clean(box);
 }
 
+/* A tracer holds its process, deaf to TERM both, and nobody continues it. */
+Test(timeout, kills_what_is_traced)
+{
+	struct box *box = box_make();
+	const struct outcome *o;
+
+	box_profile(box, "[limits]\ntimeout = 1s\ngrace = 200ms\n");
+	o = BOX_PYTHON(box,
+		"import ctypes, os, signal, time\n"
+		"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+		"pid = os.fork()\n"
+		"if not pid:\n"
+		"    ctypes.CDLL(None).ptrace(0, 0, 0, 0)\n"
+		"    os.kill(os.getpid(), signal.SIGSTOP)\n"
+		"    time.sleep(99)\n"
+		"os.waitpid(pid, 0)\n"
+		"state = open(f'/proc/{pid}/status').read()\n"
+		"print(state[state.index('State:'):][7:8], flush=True)\n"
+		"time.sleep(99)\n");
+	expect_exit(o, 124);
+	expect_out(o, "t\n");
+	box_expect_clean(box);
+}
+
 /* TERM reaches it as soon as it goes on, and it is made to go on. */
 Test(timeout, wakes_what_is_stopped)
 {
