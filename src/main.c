@@ -186,13 +186,16 @@ static int print_plan(struct arena *arena, const struct plan *plan,
 	return print_text_out(STDOUT_FILENO, text.at, text.count);
 }
 
-/* @survey NULL: it did not come to a plan that could be tried. */
+/*
+ * @survey NULL: it did not come to a plan that could be tried; @err NULL:
+ * everything could be set up.
+ */
 static int print_check(struct arena *arena, const struct plan *plan,
 		       enum check_format format, const struct survey *survey,
 		       const struct error *err)
 {
 	const struct print_check check = {
-		.error = *err->text ? err : NULL, .survey = survey,
+		.error = err, .survey = survey,
 	};
 	struct text_buf text = { .arena = arena };
 	int r;
@@ -202,9 +205,9 @@ static int print_check(struct arena *arena, const struct plan *plan,
 	else
 		print_check_json(&check, &text);
 	r = print_text_out(STDOUT_FILENO, text.at, text.count);
-	if (check.error && format == CHECK_TEXT)
+	if (err && format == CHECK_TEXT)
 		print_error(arena, plan, err);
-	return check.error ? ERROR_STATUS_LAUNCHER : r;
+	return err ? ERROR_STATUS_LAUNCHER : r;
 }
 
 /* ---- running ----------------------------------------------------------------------- */
@@ -249,8 +252,13 @@ static int run(struct arena *arena, const struct front *front,
 	if (options.is_check)
 		survey = survey_of(plan);
 	r = engine_run(plan, &options, &outcome, &err);
+	/* Ended from outside: a signal, the time-out. */
+	if (options.is_check && r >= 0 && outcome.status)
+		r = error_set(&err, 0, "the set-up was ended before it was "
+			      "done, with status %d", outcome.status);
 	if (options.is_check)
-		return print_check(arena, plan, native->check, &survey, &err);
+		return print_check(arena, plan, native->check, &survey,
+				   r < 0 ? &err : NULL);
 	if (r < 0)
 		return print_error(arena, plan, &err);
 	if (outcome.has_warning)

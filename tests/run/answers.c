@@ -71,6 +71,18 @@ Test(check, says_what_can_be_promised)
 	box_expect_clean(box);
 }
 
+/* What is refused and not needed is no failure. */
+Test(check, with_a_call_that_can_be_done_without)
+{
+	const struct outcome *o = program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--check=json"),
+		.refuse = REFUSE({ "pidfd_open", EPERM }) });
+
+	expect_exit(o, 0);
+	expect_json(o->out, "d['ok'], d['reason'], d['message']",
+		    "(True, None, None)\n");
+}
+
 /* A promise of --check is kept: what it says of memory holds in a run. */
 Test(check, promises_what_a_run_can_do)
 {
