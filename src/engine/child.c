@@ -137,7 +137,7 @@ static int start_payload(struct child *child, struct error *err)
 
 	/* With a PID 1 it is that one that leads the session. */
 	if (child->plan->bwrap.new_session && setsid() < 0)
-		return error_set(err, errno, "setsid");
+		return error_call(err, errno, "setsid", "setsid");
 	if (!run_has_init(child->run))
 		payload_run(child);
 	if (init_ready(child->run, err) < 0)

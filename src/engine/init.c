@@ -81,7 +81,8 @@ static int init_adopt(struct run *run, struct error *err)
 	}
 	init_keep(run, run->children_fd);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
-		return error_set(err, errno, "prctl PR_SET_CHILD_SUBREAPER");
+		return error_call(err, errno, "prctl",
+				  "prctl PR_SET_CHILD_SUBREAPER");
 	return 0;
 }
 

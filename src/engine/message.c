@@ -61,7 +61,7 @@ int run_connect(struct run *run, struct error *err)
 	auto_close int child = -EBADF;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_set(err, errno, "socketpair");
+		return error_call(err, errno, "socketpair", "socketpair");
 	monitor = ends[0];
 	child = ends[1];
 	/* The kernel then adds the sender's pid, as the reader sees it. */

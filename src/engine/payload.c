@@ -280,7 +280,7 @@ static int payload_steps(struct child *child, struct error *err)
 
 	if (child->plan->security.tty == TTY_NONE && getsid(0) != getpid() &&
 	    setsid() < 0)
-		return error_set(err, errno, "setsid");
+		return error_call(err, errno, "setsid", "setsid");
 	if (prepare_payload(run, err) < 0 || confine_payload(child, err) < 0 ||
 	    close_fds(child, err) < 0)
 		return error_result(err);

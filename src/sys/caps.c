@@ -163,7 +163,8 @@ int caps_read(int procfs, struct caps_state *ret_state, struct error *err)
 	}
 	bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
 	if (bits < 0)
-		return error_set(err, errno, "prctl PR_GET_SECUREBITS");
+		return error_call(err, errno, "prctl",
+				  "prctl PR_GET_SECUREBITS");
 	state.securebits = (unsigned)bits;
 	state.no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 	*ret_state = state;
@@ -206,11 +207,13 @@ int caps_apply(uint64_t keep, bool ambient, struct error *err)
 			capng_update(CAPNG_ADD, sets, cap);
 	errno = 0;
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
-		return error_set(err, errno ? errno : EPERM, "capset");
+		return error_call(err, errno ? errno : EPERM, "capset",
+				  "capset");
 	errno = 0;
 	if (capng_apply(CAPNG_SELECT_AMBIENT) < 0 && errno != EPERM &&
 	    errno != EINVAL)
-		return error_set(err, errno, "prctl PR_CAP_AMBIENT");
+		return error_call(err, errno, "prctl",
+				  "prctl PR_CAP_AMBIENT");
 	return 0;
 }
 
@@ -245,7 +248,8 @@ int caps_drop_all(int procfs, struct error *err)
 	/* Refused: said by what it left behind, when that is read back */
 	if (prctl(PR_SET_SECUREBITS, CAPS_SECUREBITS, 0, 0, 0) < 0 &&
 	    errno != EPERM)
-		return error_set(err, errno, "prctl PR_SET_SECUREBITS");
+		return error_call(err, errno, "prctl",
+				  "prctl PR_SET_SECUREBITS");
 	result = caps_cut_bounding(0, err);
 	if (result < 0)
 		return result;
@@ -258,6 +262,7 @@ int caps_drop_all(int procfs, struct error *err)
 int caps_no_new_privs(struct error *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return error_set(err, errno, "prctl PR_SET_NO_NEW_PRIVS");
+		return error_call(err, errno, "prctl",
+				  "prctl PR_SET_NO_NEW_PRIVS");
 	return 0;
 }

@@ -178,8 +178,8 @@ int proc_pidfd_open(pid_t pid, struct error *err)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (fd < 0)
-		return error_set(err, errno, "pidfd_open of process %d",
-				 (int)pid);
+		return error_call(err, errno, "pidfd_open",
+				  "pidfd_open of process %d", (int)pid);
 	return fd;
 }
 

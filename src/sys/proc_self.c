@@ -145,7 +145,8 @@ int proc_wipe_args(const char *name, struct error *err)
 int proc_set_dumpable(bool dumpable, struct error *err)
 {
 	if (prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0) < 0)
-		return error_set(err, errno, "prctl PR_SET_DUMPABLE");
+		return error_call(err, errno, "prctl",
+				  "prctl PR_SET_DUMPABLE");
 	return 0;
 }
 
@@ -172,7 +173,8 @@ int proc_reset_signals(struct error *err)
 int proc_die_with_parent(pid_t parent, struct error *err)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return error_set(err, errno, "prctl PR_SET_PDEATHSIG");
+		return error_call(err, errno, "prctl",
+				  "prctl PR_SET_PDEATHSIG");
 	if (parent && getppid() != parent)
 		return error_set(err, ESRCH, "the parent process has ended");
 	return 0;
