@@ -45,17 +45,7 @@ void scene_need_landlock(int abi)
 		skip_test("landlock", "no Landlock of version %d", abi);
 }
 
-/* "tests/escape/paths.c" is the attacker "attack-paths". */
-static const char *attacker_of(const char *file)
-{
-	const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-
-	return sbx_helper(arena_format("attack-%.*s",
-				       (int)strcspn(name, "."), name));
-}
-
-struct scene *attack_scene(const char *file, const struct attack *attack,
-			   bool is_weak)
+struct scene *attack_scene(const struct attack *attack, bool is_weak)
 {
 	struct scene *scene = arena_take(sizeof(*scene));
 	size_t length;
@@ -67,7 +57,7 @@ struct scene *attack_scene(const char *file, const struct attack *attack,
 	scene->work = path_in(scene->top, "work");
 	scene->is_weak = is_weak;
 	directory_make(scene->work, 0700);
-	attacker = file_read(attacker_of(file), &length);
+	attacker = file_read(sbx_helper("attacker"), &length);
 	scene->attacker = path_in(scene->work, "attacker");
 	file_write_bytes(scene->attacker, attacker, length, 0755);
 	scene->launcher = sbx_launch();
@@ -168,18 +158,17 @@ bool attack_run(struct scene *scene, const char *name,
 	return got;
 }
 
-void attack_try(const char *file, const char *name,
-		const struct attack *attack)
+void attack_try(const char *name, const struct attack *attack)
 {
 	unsigned self = 1U << identity_self();
 
 	if (attack->who && !(attack->who & self))
 		skip_test("of-no-use", "there is nothing to gain for %s",
 			  identity_name(identity_self()));
-	cr_expect(!attack_run(attack_scene(file, attack, false), name, attack),
+	cr_expect(!attack_run(attack_scene(attack, false), name, attack),
 		  "it succeeded in the profile");
 	if (attack->bites && !(attack->bites & self))
 		return;
-	cr_expect(attack_run(attack_scene(file, attack, true), name, attack),
+	cr_expect(attack_run(attack_scene(attack, true), name, attack),
 		  "it did not even succeed where it should");
 }

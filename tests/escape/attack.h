@@ -9,9 +9,9 @@
  *     }
  *
  * A file of attacks is compiled twice.  As a test program (attack.c), where
- * ATTACK() makes a test of that name; and with ATTACKER defined as the
- * program that is started in the sandbox (attacker.c), which has nothing but
- * the attacks: static, so that it runs in any root, and in no sanitizer.
+ * ATTACK() makes a test of that name; and with ATTACKER defined as a part of
+ * the program that is started in the sandbox (attacker.c), which has nothing
+ * but the attacks: static, so that it runs in any root, and in no sanitizer.
  */
 #ifndef ESCAPE_ATTACK_H
 #define ESCAPE_ATTACK_H
@@ -113,16 +113,14 @@ struct attack {
 	bool may_be_refused;
 };
 
-/* The attack of the file @file ("tests/escape/NAME.c"), both ways. */
-void attack_try(const char *file, const char *name,
-		const struct attack *attack);
+/* Both runs of the attack @name, and what is claimed of them. */
+void attack_try(const char *name, const struct attack *attack);
 
 /*
  * For attacks that take more than that: one run, and whether it succeeded.
  * attack_scene() makes what it runs in.
  */
-struct scene *attack_scene(const char *file, const struct attack *attack,
-			   bool is_weak);
+struct scene *attack_scene(const struct attack *attack, bool is_weak);
 bool attack_run(struct scene *scene, const char *name,
 		const struct attack *attack);
 
@@ -160,8 +158,7 @@ void attacker_add(struct attacker_entry *entry);
 	static bool name(void);                                           \
 	Test(noun, name)                                                  \
 	{                                                                 \
-		attack_try(__FILE__, #name,                               \
-			   &(const struct attack){ __VA_ARGS__ });        \
+		attack_try(#name, &(const struct attack){ __VA_ARGS__ }); \
 	}                                                                 \
 	static bool name(void)
 

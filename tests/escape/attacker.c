@@ -14,6 +14,9 @@ static char **words;
 
 void attacker_add(struct attacker_entry *entry)
 {
+	for (struct attacker_entry *e = entries; e; e = e->next)
+		if (!strcmp(e->name, entry->name))
+			abort(); /* two of one name */
 	entry->next = entries;
 	entries = entry;
 }

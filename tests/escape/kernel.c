@@ -18,8 +18,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/klog.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,6 +197,56 @@ ATTACK(kernel, call_of_an_x32_program, .weak = BWRAP)
 
 #endif
 
+/* ---- what the machine is called, what it says, what it shares ------------------------ */
+
+static void tell_the_name(struct scene *scene)
+{
+	struct utsname name;
+
+	uname(&name);
+	if (!strcmp(name.nodename, "localhost"))
+		skip_test("not-here", "the host is called localhost, too");
+	scene_tell(scene, "name", name.nodename);
+}
+
+ATTACK(kernel, name_of_the_host, .weak = BWRAP, .bait = tell_the_name)
+{
+	struct utsname name;
+
+	return uname(&name) == 0 &&
+	       !strcmp(name.nodename, attack_word("name"));
+}
+
+ATTACK(kernel, messages_of_the_kernel, .weak = NO_FILTER)
+{
+	char text[4096];
+
+	return opens(klogctl(3 /* read all */, text, sizeof(text)));
+}
+
+static void share_memory(struct scene *scene)
+{
+	key_t key = (key_t)(getpid() * 2 + scene->is_weak);
+	int id = shmget(key, 4096, IPC_CREAT | IPC_EXCL | 0666);
+	char *memory = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+
+	if (memory == (void *)-1)
+		harness_fail("shared memory");
+	/* It is there for as long as somebody has it. */
+	strcpy(memory, "hunter2");
+	shmctl(id, IPC_RMID, NULL);
+	scene_tell(scene, "id", arena_format("%d", id));
+}
+
+ATTACK(kernel, shared_memory_of_the_host, .weak = BWRAP,
+       .bait = share_memory)
+{
+	const char *memory = shmat((int)strtol(attack_word("id"), NULL, 10),
+				   NULL, SHM_RDONLY);
+
+	return memory != (void *)-1 && !strcmp(memory, "hunter2");
+}
+
 /* ---- /proc and /sys ---------------------------------------------------------------------- */
 
 /* When which device was used, and so what is typed. */
@@ -281,6 +334,21 @@ ATTACK(kernel, firmware_of_the_machine, .weak = BWRAP)
 }
 
 ATTACK(kernel, control_groups_of_the_host, .weak = BWRAP)
+{
+	return shows("/sys/fs/cgroup");
+}
+
+/* Then /sys is the host's own. */
+#define HOST_NETWORK WITH("--set", "namespaces.share=net")
+
+ATTACK(kernel, firmware_where_the_network_is_shared, .weak = BWRAP,
+       .with = HOST_NETWORK)
+{
+	return shows("/sys/firmware");
+}
+
+ATTACK(kernel, control_groups_where_the_network_is_shared, .weak = BWRAP,
+       .with = HOST_NETWORK)
 {
 	return shows("/sys/fs/cgroup");
 }

@@ -386,7 +386,7 @@ static void expect_races_won(const struct attack *attack, const char *one,
 			     const char *other)
 {
 	for (int weak = 0; weak < 2; weak++) {
-		struct scene *scene = attack_scene(__FILE__, attack, weak);
+		struct scene *scene = attack_scene(attack, weak);
 		int hits = race(scene, attack, path_in(scene->top, one),
 				path_in(scene->top, other));
 

@@ -103,6 +103,39 @@ ATTACK(process, arguments_of_pid_1, .weak = BWRAP, .bait = pass_a_secret)
 	return length > 0 && memmem(text, (size_t)length, "hunter2", 7);
 }
 
+/* What makes a loader, a shell or an interpreter run something. */
+static void set_dangerous_variables(struct scene *scene)
+{
+	static const char *const variables[] = {
+		"LD_LIBRARY_PATH=/nonexistent", "BASH_ENV=evil", "ENV=evil",
+		"PYTHONSTARTUP=evil", "NODE_OPTIONS=--require=evil",
+		"GIT_SSH_COMMAND=evil", "PERL5OPT=-Mevil", NULL,
+	};
+
+	scene->program.set = variables;
+}
+
+static bool has_dangerous_variables(void)
+{
+	return getenv("LD_LIBRARY_PATH") || getenv("BASH_ENV") ||
+	       getenv("ENV") || getenv("PYTHONSTARTUP") ||
+	       getenv("NODE_OPTIONS") || getenv("GIT_SSH_COMMAND") ||
+	       getenv("PERL5OPT");
+}
+
+ATTACK(process, variables_of_the_caller, .weak = BARE,
+       .bait = set_dangerous_variables)
+{
+	return has_dangerous_variables();
+}
+
+ATTACK(process, variables_where_all_are_kept, .weak = BARE,
+       .with = WITH("--set", "environment.keep=*"),
+       .bait = set_dangerous_variables)
+{
+	return has_dangerous_variables();
+}
+
 ATTACK(process, limits_of_pid_1, .weak = BWRAP)
 {
 	struct rlimit none = { 0, 0 };
