@@ -136,6 +136,30 @@ ATTACK(process, variables_where_all_are_kept, .weak = BARE,
 	return has_dangerous_variables();
 }
 
+static void name_a_library(struct scene *scene)
+{
+	static const char *const library[] = {
+		"LD_PRELOAD=/nonexistent/evil.so", NULL,
+	};
+
+	if (sbx_sanitized())
+		skip_test("sanitizer", "the launcher is linked dynamically");
+	scene->program.set = library;
+}
+
+static bool loader_looked(const struct scene *scene,
+			  const struct outcome *outcome)
+{
+	return strstr(outcome->err, "evil.so");
+}
+
+/* It would run in the launcher, outside of everything. */
+ATTACK(process, library_in_the_launcher, .weak = BWRAP,
+       .bait = name_a_library, .seen = loader_looked)
+{
+	return false;
+}
+
 ATTACK(process, limits_of_pid_1, .weak = BWRAP)
 {
 	struct rlimit none = { 0, 0 };
