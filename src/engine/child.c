@@ -149,11 +149,12 @@ static int start_payload(struct child *child, struct error *err)
 	 * returns to here, and what it changes before (the arena, errno) is
 	 * of no meaning to PID 1.
 	 */
+	/* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork) */
 	payload = vfork();
 	if (payload < 0)
 		return error_call(err, errno, "vfork", "fork the payload");
 	if (!payload)
-		payload_run(child);
+		payload_run(child); /* NOLINT(clang-analyzer-unix.Vfork) */
 	init_run(child->run, payload);
 }
 

@@ -87,7 +87,7 @@ static int open_without_link(struct arena *arena, const char *path,
 	if (top < 0)
 		return error_set(err, errno, "open '/'");
 	fd = rootfs_open(top, path, ROOTFS_NO_SYMLINKS, NULL);
-	if (fd >= 0 || fd != -ELOOP)
+	if (fd != -ELOOP)
 		return fd >= 0 ? fd : error_call(err, -fd, "open", "open '%s'",
 						 path);
 	*slash = '\0';

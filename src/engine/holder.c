@@ -293,7 +293,7 @@ static bool needs_point(const struct plan *plan, const struct op *op)
 		return true;
 	return (op->kind == OP_BIND || op->kind == OP_TMPFS) &&
 	       op->role != ROLE_WORKSPACE && op->role != ROLE_MASK &&
-	       path_is_below(op->dest, top) && strcmp(op->dest, top);
+	       path_is_below(op->dest, top) && strcmp(op->dest, top) != 0;
 }
 
 static int hold_names(struct run *run, int base, struct error *err)

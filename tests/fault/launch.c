@@ -126,11 +126,12 @@ static void read_calls(const char *path, struct calls *calls)
 
 	for (line = strtok(line, "\n"); line; line = strtok(NULL, "\n")) {
 		struct call *call = &calls->at[calls->count];
-		char name[64];
+		char *name;
 
 		cr_assert(calls->count < CALLS_MOST);
-		cr_assert(sscanf(line, "%d %63s", &call->process, name) == 2);
-		call->name = arena_format("%s", name);
+		call->process = (int)strtol(line, &name, 10);
+		cr_assert(*name == ' ');
+		call->name = arena_format("%s", ++name);
 		call->nth = 1;
 		call->is_last = true;
 		for (size_t i = calls->count; i-- > 0;) {
@@ -231,6 +232,8 @@ static void judge(struct shape *shape, const struct call *call,
 	}
 	left = host_changes(shape->box->host);
 	cr_expect(!*left, "left on the host: %s\n%s", what, left);
+	if (*left)
+		shape->box->host = host_read();
 	now = tree_read(shape->box->top, TREE_CONTENT);
 	left = tree_changes(shape->tree, now);
 	cr_expect(!*left, "files are left: %s\n%s", what, left);

@@ -298,16 +298,20 @@ static int error_number(const char *name)
 	return 0;
 }
 
-static bool parse_target(const char *text)
+static bool parse_target(char *text)
 {
-	char name[64], error[32];
+	char *name = strchr(text, ':');
+	char *nth = name ? strchr(name + 1, ':') : NULL;
+	char *error = nth ? strchr(nth + 1, '=') : NULL;
 
-	if (sscanf(text, "%d:%63[a-z0-9_]:%u=%31s", &target.process, name,
-		   &target.nth, error) != 4)
+	if (!error)
 		return false;
+	*name++ = *nth++ = *error++ = '\0';
+	target.process = (int)strtol(text, NULL, 10);
+	target.nth = (unsigned)strtoul(nth, NULL, 10);
 	target.call = seccomp_syscall_resolve_name(name);
 	target.error = error_number(error);
-	return target.call >= 0 && target.error > 0;
+	return target.call >= 0 && target.nth && target.error;
 }
 
 int main(int argc, char **argv)
