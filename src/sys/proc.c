@@ -112,6 +112,21 @@ static pid_t proc_clone_old(unsigned long flags, int *ret_pidfd)
 #endif
 }
 
+/*
+ * Before Linux 5.2 the flag means nothing.  Without a hold on the child there
+ * is no way to run something: it has not been let go yet.
+ */
+static int proc_refuse_child(pid_t pid, struct error *err)
+{
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	error_set(err, ENOSYS, "the kernel gives no descriptor of a process");
+	error_reason(err, "pidfd");
+	error_remedy(err, "use Linux 5.4 or later");
+	return error_result(err);
+}
+
 static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
 				 struct error *err)
 {
@@ -130,6 +145,8 @@ static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
 		pidfd = -EBADF;
 		return 0;
 	}
+	if (pidfd < 0)
+		return proc_refuse_child(pid, err);
 	if (args->cgroup_fd >= 0) {
 		result = cgroup_move(args->cgroup_fd, pid);
 		if (result < 0) {
