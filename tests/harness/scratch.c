@@ -15,7 +15,7 @@
 #include "harness/identity.h"
 
 enum {
-	SCRATCH_MAX = 64,
+	SCRATCH_MAX = 256,
 	WALK_FDS = 64,
 };
 
