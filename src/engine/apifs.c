@@ -282,7 +282,11 @@ int apifs_sys(struct child *child, struct error *err)
 	int r;
 
 	/* A root without one has nothing to hide. */
-	if (sys < 0 || fstatfs(sys, &fs) < 0 || fs.f_type != SYSFS_MAGIC)
+	if (sys < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return 0;
+	if (sys < 0 || fstatfs(sys, &fs) < 0)
+		return error_set(err, errno, "open '/sys'");
+	if (fs.f_type != SYSFS_MAGIC)
 		return 0;
 	r = renew_sys(child, &sys, err);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(sys_covers); i++)
