@@ -123,17 +123,38 @@ static int check_access(const struct commit *commit, const char *path,
 {
 	const int mode = R_OK | W_OK | X_OK;
 
-	if (!geteuid())
-		return 0;
-	if (faccessat(commit->place.directory, ".", mode, AT_EACCESS) < 0)
+	/* For root it is the owner's rights that count, in the end. */
+	if (faccessat(commit->place.directory, ".", mode, AT_EACCESS) < 0 &&
+	    (geteuid() || errno == EROFS))
 		return error_set(err, errno, "write to '%s'", path);
-	if (faccessat(commit->place.parent, ".", mode, AT_EACCESS) < 0) {
+	if (geteuid() &&
+	    faccessat(commit->place.parent, ".", mode, AT_EACCESS) < 0) {
 		error_set(err, errno, "write beside '%s'", path);
 		error_remedy(err, "a commit is prepared in the directory that "
 			     "holds the lower layer");
 		return error_result(err);
 	}
 	return 0;
+}
+
+/* One that cannot be read would never say anything, or "no" at once. */
+static int take_gate(struct run *run, struct error *err)
+{
+	const struct plan_workspace *workspace = &run->plan->workspace;
+	int fd = workspace->commit_fd, flags;
+
+	*arena_push(run->arena, &run->monitor_fds) = fd;
+	if (fd < 0)
+		return 0;
+	flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return error_set(err, errno, "commit-fd %d", fd);
+	if ((flags & O_ACCMODE) != O_WRONLY && !(flags & O_PATH))
+		return 0;
+	error_set(err, EBADF, "%s: descriptor %d is not open for reading",
+		  origin_text(run->arena, &workspace->commit_fd_origin), fd);
+	error_reason(err, "descriptor");
+	return error_result(err);
 }
 
 int commit_prepare(struct run *run, struct error *err)
@@ -156,11 +177,9 @@ int commit_prepare(struct run *run, struct error *err)
 		return error_wrap(err, "%s: commit", origin_text(run->arena,
 				  &workspace->commit_origin));
 	list_guarded(run, commit);
-	*arena_push(run->arena, &run->monitor_fds) = workspace->commit_fd;
-	if (workspace->commit_fd >= 0 &&
-	    fcntl(workspace->commit_fd, F_SETFD, FD_CLOEXEC) < 0)
-		return error_set(err, errno, "commit-fd %d",
-				 workspace->commit_fd);
+	r = take_gate(run, err);
+	if (r < 0)
+		return r;
 	note_time(commit);
 	return 0;
 }

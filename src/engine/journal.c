@@ -296,7 +296,7 @@ void journal_unlock(const struct journal_place *place)
 	flock(place->directory, LOCK_UN);
 }
 
-/* The stage that is there; -ENOENT: none, or not one of the owner's. */
+/* The stage that is there; -ENOENT: none, or neither the owner's nor ours. */
 static int open_stage(const struct journal_place *place)
 {
 	auto_close int fd = openat(place->parent, place->stage, O_RDONLY |
@@ -307,8 +307,11 @@ static int open_stage(const struct journal_place *place)
 		return errno == ELOOP || errno == ENOTDIR ? -ENOENT : -errno;
 	if (fstat(fd, &status) < 0 || fstat(place->directory, &owner) < 0)
 		return -errno;
-	/* Root may have been stopped before it gave it away. */
-	if (status.st_uid != owner.st_uid && (status.st_uid || geteuid()))
+	/*
+	 * Others may write the directory as well, and root may have been
+	 * stopped before it gave the stage away.
+	 */
+	if (status.st_uid != owner.st_uid && status.st_uid != geteuid())
 		return -ENOENT;
 	return take_fd(&fd);
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -527,6 +528,38 @@ Test(commit, on_a_full_disk)
 	cr_expect_str_eq(names_in(place.upper), "a b f ");
 	(void)before;
 	umount2(disk, MNT_DETACH);
+}
+
+/* ---- what belongs to somebody else -------------------------------------------------------- */
+
+static void append_as(const struct place *place, const char *user)
+{
+	const struct outcome *o = program_run(&(struct program){
+		.argv = ARGV("setpriv", "--reuid", user, "--regid", user,
+			     "--clear-groups", sbx_launch(), "--profile",
+			     place->box->profile, "--", "sh", "-c",
+			     "echo x >>new") });
+
+	expect_exit(o, 0);
+	expect_tidy(place);
+}
+
+Test(commit, by_somebody_who_is_not_the_owner)
+{
+	struct place place;
+	const char *user, *work;
+
+	box_need_root();
+	place = make_place();
+	work = place.box->work;
+	user = arena_format("%u", identity_user());
+	scratch_give(place.box->top);
+	chmod(getenv("TMPDIR"), 0711);
+	cr_assert_eq(chown(work, 4242, 4343), 0);
+	cr_assert_eq(chmod(work, 0777), 0);
+	append_as(&place, user);
+	append_as(&place, user);
+	expect_file(path_in(work, "new"), "x\nx\n");
 }
 
 /* ---- root for somebody else ---------------------------------------------------------------- */

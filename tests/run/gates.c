@@ -175,6 +175,14 @@ Test(commit_fd, is_none_of_the_payloads)
 				     "workspace.commit-fd=9", "--",
 				     BOX_MARK) }),
 			   125, "commit-fd", "descriptor 9", NULL);
+	/* One that nothing can be read from: it would be waited for in vain. */
+	box_expect_refused(gate.box, program_run(&(struct program){
+			.argv = ARGV("sh", "-c", "exec \"$@\" 9>/dev/null",
+				     "sh", sbx_launch(), "--profile",
+				     gate.box->profile, "--set",
+				     "workspace.commit-fd=9", "--",
+				     BOX_MARK) }),
+			   125, "commit-fd", "descriptor 9", "reading", NULL);
 }
 
 /* ---- before the command starts ------------------------------------------------------------- */
