@@ -249,7 +249,13 @@ static bool lacks_setid(struct case_file *file)
 	       lacks(is_gid ? CAP_SETGID : CAP_SETUID);
 }
 
+static bool is_too_many_files(struct case_file *file)
+{
+	return file->code == EMFILE;
+}
+
 static const struct check map_checks[] = {
+	{ is_too_many_files, CONDITION_OPEN_FILES },
 	{ is_read_only, CONDITION_UIDMAP_READ_ONLY },
 	{ is_apparmor, CONDITION_USERNS_APPARMOR },
 	{ lacks_setfcap, CONDITION_UIDMAP_SETFCAP },
@@ -388,11 +394,6 @@ static const struct check idmap_checks[] = {
 	{ is_idmap, CONDITION_NO_IDMAP },
 	{ NULL, 0 },
 };
-
-static bool is_too_many_files(struct case_file *file)
-{
-	return file->code == EMFILE;
-}
 
 static const struct check proc_checks[] = {
 	{ is_too_many_files, CONDITION_OPEN_FILES },

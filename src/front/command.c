@@ -34,9 +34,12 @@ static int check_directory(const struct plan *plan, struct error *err)
 		 view.kind != VIEW_UNKNOWN)
 		r = view_refuse(plan, "working directory", plan->chdir, &view,
 				err);
-	if (view.kind == VIEW_HIDDEN)
-		error_remedy(err, "add 'layer = %s' to [layers]", plan->chdir);
 	if (r < 0) {
+		if (view.kind == VIEW_HIDDEN)
+			error_remedy(err, "add 'layer = %s' to [layers]",
+				     plan->chdir);
+		else
+			error_reason(err, "working-directory");
 		error_status(err, ERROR_STATUS_LAUNCHER);
 		if (plan->chdir_origin.kind != ORIGIN_BUILTIN)
 			error_wrap(err, "%s", origin_text(plan->arena,
@@ -52,6 +55,12 @@ static int check_script(const struct plan *plan, struct error *err)
 	struct view view = view_look(plan, path);
 	int r;
 
+	if (!*script) {
+		r = error_set(err, ENOENT, "script ''");
+		error_status(err, ERROR_STATUS_NOT_FOUND);
+		error_reason(err, "not-found");
+		return r;
+	}
 	/* A directory can be a script, too: Python looks for __main__.py. */
 	if (view.kind == VIEW_THERE || view.kind == VIEW_MADE ||
 	    view.kind == VIEW_UNKNOWN)

@@ -369,10 +369,14 @@ int host_complete(struct plan *plan, struct error *err)
 		const char *source = root->source ? root->source : "/";
 
 		fd = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			return error_set(err, errno, "%s: root '%s'",
-					 origin_text(plan->arena,
-						     &root->origin), source);
+		if (fd < 0) {
+			error_set(err, errno, "%s: root '%s'",
+				  origin_text(plan->arena, &root->origin),
+				  source);
+			if (err->code == ENOENT)
+				error_reason(err, "source-missing");
+			return error_result(err);
+		}
 	} else if (root->has_system) {
 		system_root_add(plan);
 	}

@@ -211,6 +211,12 @@ Test(view, a_script_is_looked_up_in_the_working_directory)
 	cr_expect_str_eq(err.reason, "not-found");
 	plan->command.at[1] = "/home/u/f";
 	expect_pass();
+	plan->command.at[1] = "";
+	expect_refusal(127, "script ''", "");
+	cr_expect_str_eq(err.reason, "not-found");
+	plan->chdir = "/nope";
+	expect_refusal(125, "working directory '/nope'", "");
+	cr_expect_str_eq(err.reason, "working-directory");
 }
 
 Test(view, a_script_behind_a_mask)
