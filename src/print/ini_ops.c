@@ -18,12 +18,38 @@ static void refuse_op(struct ini_writer *ini, const struct op *op)
 				print_op_name(op), op->dest));
 }
 
+/*
+ * Under bubblewrap's rules the root is empty until something is mounted on
+ * it.  A profile says in [root] what that is, and has it read-only; nothing
+ * can be mounted over it later, for /proc and /dev are there already.
+ */
+static bool is_on_root(const struct op *op)
+{
+	return op->phase == PHASE_MOUNTS && op->kind != OP_CHMOD &&
+	       op->kind != OP_DIR && !op->dest[strspn(op->dest, "/.")] &&
+	       !strstr(op->dest, "..");
+}
+
+static bool is_root(const struct plan *plan, const struct op *op)
+{
+	if (plan->rules != PLAN_RULES_BWRAP || op != &plan->ops.at[0] ||
+	    !is_on_root(op))
+		return false;
+	if (op->kind == OP_TMPFS)
+		return op->mode == OP_MODE_NONE && !op->size;
+	return op->kind == OP_BIND && op->flags & OP_READ_ONLY &&
+	       op->source[0] == '/';
+}
+
 static void add_root(struct ini_writer *ini, const struct plan *plan)
 {
 	const struct plan_root *root = &plan->root;
+	const struct op *first = plan->ops.at;
 
-	/* Under bubblewrap's rules the root is empty. */
-	if (root->is_none || plan->rules == PLAN_RULES_BWRAP)
+	if (plan->rules == PLAN_RULES_BWRAP && plan->ops.count &&
+	    is_root(plan, first) && first->kind == OP_BIND)
+		ini_line(ini, "root", "source", first->source, first->origin);
+	else if (root->is_none || plan->rules == PLAN_RULES_BWRAP)
 		ini_line(ini, "root", "source", "none", root->origin);
 	else
 		ini_line(ini, "root", "source", root->source, root->origin);
@@ -205,7 +231,14 @@ void ini_operations(struct ini_writer *ini, const struct plan *plan)
 	add_role(ini, plan, ROLE_MASK, add_mask);
 	add_role(ini, plan, ROLE_LAYER, add_layer);
 	add_workspace(ini, plan);
-	for (size_t i = 0; i < plan->ops.count; i++)
-		if (plan->ops.at[i].phase == PHASE_MOUNTS)
-			add_mount(ini, &plan->ops.at[i]);
+	for (size_t i = 0; i < plan->ops.count; i++) {
+		const struct op *op = &plan->ops.at[i];
+
+		if (op->phase != PHASE_MOUNTS || is_root(plan, op))
+			continue;
+		if (plan->rules != PLAN_RULES_BWRAP || !is_on_root(op))
+			add_mount(ini, op);
+		else if (op->kind != OP_REMOUNT_RO)
+			refuse_op(ini, op);
+	}
 }
