@@ -66,8 +66,7 @@ static bool covers_root(const struct op *op, const struct source *source)
 	case OP_TMP_OVERLAY:
 	case OP_RO_OVERLAY:
 	case OP_TMPFS:
-		return !op->dest[strspn(op->dest, "/.")] &&
-		       !strstr(op->dest, "..");
+		return op_is_on_root(op);
 	case OP_REMOUNT_RO:
 	case OP_PROC:
 	case OP_DEV:

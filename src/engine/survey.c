@@ -6,6 +6,7 @@
 #include "engine/child.h"
 
 #include "base/text.h"
+#include "plan/op_types.h"
 #include "plan/survey.h"
 #include "sys/landlock.h"
 #include "sys/mount_table.h"
@@ -18,39 +19,11 @@
 
 /* ---- mounts ----------------------------------------------------------------- */
 
-/* Does @op decide what is seen at its place and below? */
-static bool is_cover(const struct op *op)
-{
-	switch (op->kind) {
-	case OP_BIND:
-	case OP_BIND_FD:
-	case OP_OVERLAY:
-	case OP_TMP_OVERLAY:
-	case OP_RO_OVERLAY:
-	case OP_PROC:
-	case OP_DEV:
-	case OP_TMPFS:
-	case OP_MQUEUE:
-	case OP_BIND_DATA:
-	case OP_HIDE:
-		return true;
-	case OP_REMOUNT_RO:
-	case OP_DIR:
-	case OP_FILE:
-	case OP_SYMLINK:
-	case OP_CHMOD:
-	case OP_PROTECT:
-	case OP_COUNT:
-		break;
-	}
-	return false;
-}
-
 static bool is_covered_after(const struct plan *plan, size_t op,
 			     const char *place)
 {
 	for (size_t i = op + 1; i < plan->ops.count; i++)
-		if (is_cover(&plan->ops.at[i]) &&
+		if (op_kind_covers(plan->ops.at[i].kind) &&
 		    path_is_below(place, path_normalise(plan->arena,
 					op_place(&plan->ops.at[i]))))
 			return true;

@@ -204,33 +204,6 @@ static int system_has_empty_root(const struct plan *plan, struct error *err)
 		      "'system = yes' needs 'source = none'", NULL, err);
 }
 
-static bool covers(const struct op *op)
-{
-	switch (op->kind) {
-	case OP_BIND:
-	case OP_BIND_FD:
-	case OP_OVERLAY:
-	case OP_TMP_OVERLAY:
-	case OP_RO_OVERLAY:
-	case OP_PROC:
-	case OP_DEV:
-	case OP_TMPFS:
-	case OP_MQUEUE:
-	case OP_BIND_DATA:
-	case OP_HIDE:
-		return true;
-	case OP_REMOUNT_RO:
-	case OP_DIR:
-	case OP_FILE:
-	case OP_SYMLINK:
-	case OP_CHMOD:
-	case OP_PROTECT:
-	case OP_COUNT:
-		return false;
-	}
-	return false;
-}
-
 static bool is_vital(const struct op *op)
 {
 	return op->phase != PHASE_MOUNTS &&
@@ -256,7 +229,7 @@ static int nothing_is_buried(const struct plan *plan, struct error *err)
 
 		if (is_vital(op))
 			*arena_push(plan->arena, &vital) = i;
-		if (op->phase != PHASE_MOUNTS || !covers(op))
+		if (op->phase != PHASE_MOUNTS || !op_kind_covers(op->kind))
 			continue;
 		for (size_t j = 0; j < vital.count; j++) {
 			const struct op *below = &plan->ops.at[vital.at[j]];

@@ -92,3 +92,35 @@ const char *op_kind_name(enum op_kind kind)
 {
 	return kind_names[kind];
 }
+
+bool op_kind_covers(enum op_kind kind)
+{
+	switch (kind) {
+	case OP_BIND:
+	case OP_BIND_FD:
+	case OP_OVERLAY:
+	case OP_TMP_OVERLAY:
+	case OP_RO_OVERLAY:
+	case OP_PROC:
+	case OP_DEV:
+	case OP_TMPFS:
+	case OP_MQUEUE:
+	case OP_BIND_DATA:
+	case OP_HIDE:
+		return true;
+	case OP_REMOUNT_RO:
+	case OP_DIR:
+	case OP_FILE:
+	case OP_SYMLINK:
+	case OP_CHMOD:
+	case OP_PROTECT:
+	case OP_COUNT:
+		break;
+	}
+	return false;
+}
+
+bool op_is_on_root(const struct op *op)
+{
+	return !op->dest[strspn(op->dest, "/.")] && !strstr(op->dest, "..");
+}

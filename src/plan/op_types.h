@@ -44,5 +44,9 @@ const struct op_type *op_type_of(const struct op *op);
 size_t op_type_arity(const struct op_type *type);
 /* A word for people: "bind", "overlay", "hide". */
 const char *op_kind_name(enum op_kind kind);
+/* Does such an operation decide what is seen at its place and below? */
+bool op_kind_covers(enum op_kind kind);
+/* Is the place of @op "/" by its name?  (A link may lead there, too.) */
+bool op_is_on_root(const struct op *op);
 
 #endif

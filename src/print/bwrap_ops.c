@@ -130,7 +130,7 @@ static bool is_visible(const struct plan *plan, size_t index)
 	const char *place = op_place(&plan->ops.at[index]);
 
 	for (size_t i = index + 1; i < plan->ops.count; i++)
-		if (print_op_covers(plan->ops.at[i].kind) &&
+		if (op_kind_covers(plan->ops.at[i].kind) &&
 		    path_is_below(place, op_place(&plan->ops.at[i])))
 			return false;
 	return true;

@@ -26,8 +26,7 @@ static void refuse_op(struct ini_writer *ini, const struct op *op)
 static bool is_on_root(const struct op *op)
 {
 	return op->phase == PHASE_MOUNTS && op->kind != OP_CHMOD &&
-	       op->kind != OP_DIR && !op->dest[strspn(op->dest, "/.")] &&
-	       !strstr(op->dest, "..");
+	       op->kind != OP_DIR && op_is_on_root(op);
 }
 
 static bool is_root(const struct plan *plan, const struct op *op)

@@ -105,33 +105,6 @@ const char *print_op_name(const struct op *op)
 	return type ? type->name : op_kind_name(op->kind);
 }
 
-bool print_op_covers(enum op_kind kind)
-{
-	switch (kind) {
-	case OP_BIND:
-	case OP_BIND_FD:
-	case OP_OVERLAY:
-	case OP_TMP_OVERLAY:
-	case OP_RO_OVERLAY:
-	case OP_PROC:
-	case OP_DEV:
-	case OP_TMPFS:
-	case OP_MQUEUE:
-	case OP_BIND_DATA:
-	case OP_HIDE:
-		return true;
-	case OP_REMOUNT_RO:
-	case OP_DIR:
-	case OP_FILE:
-	case OP_SYMLINK:
-	case OP_CHMOD:
-	case OP_PROTECT:
-	case OP_COUNT:
-		break;
-	}
-	return false;
-}
-
 enum limit_unit { UNIT_NUMBER, UNIT_BYTES, UNIT_TIME, UNIT_PER_CENT };
 
 static const enum limit_unit limit_units[] = {

@@ -15,8 +15,6 @@ const char *print_run_as_name(enum run_as run_as);
 const char *print_env_name(enum env_kind kind);
 /* "ro-bind-try", or "hide" for what bubblewrap has no word for. */
 const char *print_op_name(const struct op *op);
-/* Does it put something over what was at its place? */
-bool print_op_covers(enum op_kind kind);
 /* A limit's value as a profile writes it: "256", "64m", "1500ms", "50%". */
 const char *print_limit_value(struct arena *arena, enum limit_kind kind,
 			      uint64_t value);

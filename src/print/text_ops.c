@@ -89,7 +89,7 @@ static void add_covered(struct sheet *sheet, char *const *places,
 	struct text_buf buf = { .arena = sheet->arena };
 	size_t count = 0;
 
-	if (!print_op_covers(plan->ops.at[index].kind))
+	if (!op_kind_covers(plan->ops.at[index].kind))
 		return;
 	for (size_t i = 0; i < index; i++) {
 		if (!path_is_below(places[i], places[index]))
