@@ -373,3 +373,15 @@ Test(identity, is_what_run_as_made)
 	cr_expect_eq(file_exists(sbx_source("tests/expected-skips")), true);
 	skip_test("selftest", "running as %s", identity_name(self));
 }
+
+/* Whatever the shell or the CI that started it had set up. */
+Test(identity, no_signal_is_ignored)
+{
+	for (int number = 1; number < SIGRTMIN; number++) {
+		struct sigaction now;
+
+		if (sigaction(number, NULL, &now) < 0)
+			continue;
+		cr_expect(now.sa_handler != SIG_IGN, "signal %d", number);
+	}
+}
