@@ -48,15 +48,9 @@ static int fail_command(const struct child *child, const char *what,
 
 /* ---- the working directory ------------------------------------------------ */
 
-static const char *find_env(char **environment, const char *name)
+static const char *variable(const struct child *child, const char *name)
 {
-	size_t length = strlen(name);
-
-	for (; *environment; environment++)
-		if (!strncmp(*environment, name, length) &&
-		    (*environment)[length] == '=')
-			return *environment + length + 1;
-	return NULL;
+	return plan_environment_value(child->run->environment, name);
 }
 
 static void set_pwd(struct child *child, const char *path)
@@ -99,7 +93,7 @@ static int enter_profile(struct child *child, struct error *err)
 /* --chdir, the caller's directory, HOME, "/": the first that is there. */
 static int enter_bwrap(struct child *child, struct error *err)
 {
-	const char *home = find_env(child->run->environment, "HOME");
+	const char *home = variable(child, "HOME");
 	const char *cwd = child->run->caller_cwd;
 
 	if (child->plan->chdir) {
@@ -132,8 +126,7 @@ static int find_script(const struct child *child, struct error *err)
 	if (!access(script, F_OK))
 		return 0;
 	if (*script != '/')
-		script = path_join(child->arena,
-				   find_env(child->run->environment, "PWD"),
+		script = path_join(child->arena, variable(child, "PWD"),
 				   script);
 	return fail_command(child, "script", script, errno, err);
 }
@@ -197,7 +190,7 @@ static int exec_one(const struct child *child, const char *path, char **argv)
 static int exec_on_path(const struct child *child, const char *name,
 			char **argv, const char **ret_path)
 {
-	const char *path = find_env(child->run->environment, "PATH");
+	const char *path = variable(child, "PATH");
 	int code = ENOENT, tried;
 
 	for (path = path ? path : "/bin:/usr/bin"; path;

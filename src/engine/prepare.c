@@ -188,22 +188,10 @@ static int prepare_fds(const struct run *run, struct error *err)
 				&plan->report.status_origin, err);
 }
 
-static const char *environment_value(char *const *environment,
-				     const char *name)
-{
-	size_t length = strlen(name);
-
-	for (; *environment; environment++)
-		if (strncmp(*environment, name, length) == 0 &&
-		    (*environment)[length] == '=')
-			return *environment + length + 1;
-	return NULL;
-}
-
 /* PWD if that is where we are, else the kernel's name for it. */
 static const char *prepare_cwd(const struct run *run)
 {
-	const char *name = environment_value(run->environment, "PWD");
+	const char *name = plan_environment_value(run->environment, "PWD");
 	struct stat named, here;
 	char *kernel_name;
 

@@ -34,25 +34,40 @@ struct environment {
 	LIST_OF(char *) list;
 };
 
-static const char *value_in(char *const *list, size_t count,
-			    const char *name)
+/* What @entry, NAME=VALUE, gives the variable @name; NULL: it is another's. */
+static const char *value_of(const char *entry, const char *name)
 {
 	size_t length = strlen(name);
 
-	for (size_t i = 0; i < count; i++)
-		if (!strncmp(list[i], name, length) && list[i][length] == '=')
-			return list[i] + length + 1;
-	return NULL;
+	return !strncmp(entry, name, length) && entry[length] == '=' ?
+	       entry + length + 1 : NULL;
+}
+
+const char *plan_environment_value(char *const *environment, const char *name)
+{
+	const char *value = NULL;
+
+	while (*environment && !value)
+		value = value_of(*environment++, name);
+	return value;
+}
+
+static bool has(const struct environment *environment, const char *name)
+{
+	for (size_t i = 0; i < environment->list.count; i++)
+		if (value_of(environment->list.at[i], name))
+			return true;
+	return false;
 }
 
 static void unset(struct environment *environment, const char *name)
 {
-	size_t length = strlen(name), kept = 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < environment->list.count; i++) {
 		char *entry = environment->list.at[i];
 
-		if (strncmp(entry, name, length) != 0 || entry[length] != '=')
+		if (!value_of(entry, name))
 			environment->list.at[kept++] = entry;
 	}
 	environment->list.count = kept;
@@ -61,14 +76,11 @@ static void unset(struct environment *environment, const char *name)
 static void set(struct environment *environment, const char *name,
 		const char *value)
 {
-	size_t length = strlen(name);
 	char *entry = arena_printf(environment->arena, "%s=%s", name, value);
 
 	/* In place, as setenv(3) does: the order stays. */
 	for (size_t i = 0; i < environment->list.count; i++) {
-		char *old = environment->list.at[i];
-
-		if (!strncmp(old, name, length) && old[length] == '=') {
+		if (value_of(environment->list.at[i], name)) {
 			environment->list.at[i] = entry;
 			return;
 		}
@@ -169,16 +181,13 @@ static const char *choose_user(const struct plan *plan, char *const *caller)
 {
 	uint32_t uid = plan->caller_uid ? plan->caller_uid : 1000;
 	const char *user = NULL;
-	size_t count = 0;
 
-	while (caller[count])
-		count++;
 	if (plan->ids.has_uid)
 		uid = plan->ids.uid;
 	if (!uid)
 		return "root";
 	if (uid == plan->caller_uid)
-		user = value_in(caller, count, "USER");
+		user = plan_environment_value(caller, "USER");
 	return user && *user ? user : "user";
 }
 
@@ -202,8 +211,7 @@ static void add_default(struct environment *environment,
 			const struct plan *plan, const char *name,
 			const char *value)
 {
-	if (!is_unwanted(plan, name) &&
-	    !value_in(environment->list.at, environment->list.count, name))
+	if (!is_unwanted(plan, name) && !has(environment, name))
 		set(environment, name, value);
 }
 
@@ -211,12 +219,9 @@ static void add_default(struct environment *environment,
 static const char *choose_term(const struct plan *plan, char *const *caller)
 {
 	const char *term = NULL;
-	size_t count = 0;
 
-	while (caller[count])
-		count++;
 	if (plan->security.tty == TTY_KEEP)
-		term = value_in(caller, count, "TERM");
+		term = plan_environment_value(caller, "TERM");
 	return term && *term ? term : "dumb";
 }
 

@@ -352,4 +352,10 @@ const char *op_place(const struct op *op);
 char **plan_environment(const struct plan *plan, struct arena *arena,
 			char *const *caller);
 
+/*
+ * The value of the variable @name in @environment, NULL-terminated, which
+ * keeps it; NULL: it is not set.
+ */
+const char *plan_environment_value(char *const *environment, const char *name);
+
 #endif
