@@ -23,12 +23,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *lower_of(const struct plan_workspace *workspace)
-{
-	return workspace->lowers.count ? workspace->lowers.at[0] :
-	       workspace->source;
-}
-
 /* ---- before the run ---------------------------------------------------------- */
 
 static int settle(struct run *run, const char *path, struct error *err)
@@ -137,6 +131,23 @@ static int check_access(const struct commit *commit, const char *path,
 	return 0;
 }
 
+/* The rules were asked about what the name led to then. */
+static int check_target(const struct run *run, const struct commit *commit,
+			const char *path, struct error *err)
+{
+	const struct file_id *judged = &run->plan->workspace.target_id;
+	struct stat status;
+
+	if (fstat(commit->place.directory, &status) < 0)
+		return error_set(err, errno, "stat '%s'", path);
+	if (status.st_dev == judged->device && status.st_ino == judged->inode)
+		return 0;
+	error_set(err, ESTALE, "somebody put something else in place of '%s' "
+		  "while it was looked at", path);
+	error_reason(err, "exchanged");
+	return -ESTALE;
+}
+
 /* One that cannot be read would never say anything, or "no" at once. */
 static int take_gate(struct run *run, struct error *err)
 {
@@ -160,7 +171,7 @@ static int take_gate(struct run *run, struct error *err)
 int commit_prepare(struct run *run, struct error *err)
 {
 	const struct plan_workspace *workspace = &run->plan->workspace;
-	const char *path = lower_of(workspace);
+	const char *path = plan_commit_target(run->plan);
 	struct commit *commit;
 	int r;
 
@@ -171,7 +182,9 @@ int commit_prepare(struct run *run, struct error *err)
 	r = journal_find(run->arena, path, &commit->place, err);
 	if (r >= 0) {
 		run->commit = commit;
-		r = check_access(commit, path, err);
+		r = check_target(run, commit, path, err);
+		if (r >= 0)
+			r = check_access(commit, path, err);
 	}
 	if (r < 0)
 		return error_wrap(err, "%s: commit", origin_text(run->arena,
@@ -275,7 +288,7 @@ int commit_run(struct run *run, int upper, struct error *err)
 		error_reason(err, "commit");
 	error_remedy(err, "the changes are still in '%s', and none of them is "
 		     "in '%s'", run->plan->workspace.upper,
-		     lower_of(&run->plan->workspace));
+		     plan_commit_target(run->plan));
 	return error_wrap(err, "commit");
 }
 

@@ -2,6 +2,7 @@
 #include "front/host.h"
 
 #include "base/text.h"
+#include "front/reserved.h"
 #include "front/system_root.h"
 
 #include <fcntl.h>
@@ -270,6 +271,18 @@ static int look_at_workspace(struct plan *plan, struct error *err)
 	return 0;
 }
 
+/* What a commit will write to: of what is missing look_at_lowers() speaks. */
+static void look_at_target(struct plan *plan)
+{
+	const char *target = plan_commit_target(plan);
+	struct error ignored = { 0 };
+	struct statx info;
+
+	if (target && look_at(plan, &plan->workspace.commit_origin, "lower",
+			      target, 0, &info, &ignored) >= 0)
+		plan->workspace.target_id = id_of(&info);
+}
+
 /*
  * Sources that the payload can write: their ids tell whether a profile lies
  * below one.  What is missing is the engine's to judge.
@@ -289,32 +302,6 @@ static void look_at_sources(struct plan *plan)
 				       &info, &ignored) >= 0)
 			op->source_id = id_of(&info);
 	}
-}
-
-/* The program that runs, and every directory on the way to it. */
-static void find_launcher(struct plan *plan)
-{
-	struct profile_file *launcher = &plan->launcher;
-	char path[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash;
-
-	/* Without a /proc there is nobody who could say. */
-	if (length <= 0 || *path != '/')
-		return;
-	path[length] = '\0';
-	launcher->path = arena_strdup(plan->arena, path);
-	do {
-		struct statx info;
-
-		if (statx(AT_FDCWD, *path ? path : "/", AT_STATX_DONT_SYNC,
-			  STATX_INO, &info) == 0)
-			*arena_push(plan->arena, &launcher->chain) =
-				id_of(&info);
-		slash = strrchr(path, '/');
-		if (slash)
-			*slash = '\0';
-	} while (slash);
 }
 
 /* The mask under which @path lies, NULL when it can be seen. */
@@ -386,7 +373,10 @@ int host_complete(struct plan *plan, struct error *err)
 			return r;
 	}
 	look_at_sources(plan);
-	find_launcher(plan);
+	look_at_target(plan);
+	r = reserved_find(plan, err);
+	if (r < 0)
+		return r;
 	find_real_places(plan, fd);
 	show_resolver(plan, fd);
 	return 0;

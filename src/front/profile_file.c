@@ -103,11 +103,7 @@ static int distrust(const struct opening *opening, const char *what,
 	return error_result(err);
 }
 
-/*
- * Is @uid what the kernel shows for owners that the user namespace does not
- * map?  Where it is mapped it is a user like any other.
- */
-static bool is_overflow_id(uid_t uid)
+bool profile_file_is_unmapped(uid_t uid)
 {
 	enum { OVERFLOW_UID = 65534 };
 	char line[128];
@@ -136,7 +132,7 @@ static bool is_overflow_id(uid_t uid)
 static bool is_trusted_owner(const struct opening *opening, uid_t owner)
 {
 	return !owner || owner == getuid() ||
-	       (opening->is_installed && is_overflow_id(owner));
+	       (opening->is_installed && profile_file_is_unmapped(owner));
 }
 
 static const char *quoted(const struct opening *opening, const char *what,

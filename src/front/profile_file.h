@@ -40,4 +40,10 @@ int profile_file_find(struct arena *arena, const char *name,
 int profile_file_read(struct arena *arena, const char *path,
 		      struct profile_text *ret_text, struct error *err);
 
+/*
+ * Is @uid what the kernel shows for owners that the user namespace does not
+ * map?  Where it is mapped it is a user like any other.
+ */
+bool profile_file_is_unmapped(uid_t uid);
+
 #endif

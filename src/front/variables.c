@@ -53,6 +53,11 @@ static const char *passwd_field(struct arena *arena, int field)
 	return found;
 }
 
+const char *variables_passwd_home(struct arena *arena)
+{
+	return passwd_field(arena, 5);
+}
+
 static int get_cwd(struct variables *variables, const char **ret_value,
 		   struct error *err)
 {
@@ -75,7 +80,7 @@ static int get_home(struct variables *variables, const char **ret_value,
 	const char *home = getenv("HOME");
 
 	if (!home || *home != '/')
-		home = passwd_field(variables->arena, 5);
+		home = variables_passwd_home(variables->arena);
 	if (!home || *home != '/')
 		return error_set(err, 0, "${home} is not known: HOME is not "
 				 "set and /etc/passwd has no line for you");

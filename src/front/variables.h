@@ -24,6 +24,9 @@ int variables_get(struct variables *variables, const char *name,
 int variables_cwd(struct variables *variables, const char **ret_cwd,
 		  struct error *err);
 
+/* The caller's home directory, says /etc/passwd; NULL: it does not. */
+const char *variables_passwd_home(struct arena *arena);
+
 /*
  * Split a value into words: blanks separate, "..." quotes (\" and \\ inside),
  * ${name} is replaced and never split, $${ is a plain ${.

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "plan/op_types.h"
+#include "plan/trust.h"
 
 #include <string.h>
 
@@ -155,45 +156,6 @@ static int protects_mean_something(const struct plan *plan, struct error *err)
 		      "the workspace is read-only as a whole", NULL, err);
 }
 
-/*
- * What the machine is made of.  Root's payload would write there with the
- * rights of the directory's owner.
- */
-static bool is_of_the_system(const char *path)
-{
-	static const char *const directories[] = {
-		"/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib",
-		"/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin",
-		"/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local",
-		"/usr/sbin", "/usr/share", "/var", "/var/lib",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
-		if (!strcmp(path, directories[i]))
-			return true;
-	return false;
-}
-
-static int workspace_is_not_the_system(const struct plan *plan,
-				       struct error *err)
-{
-	const struct plan_workspace *workspace = &plan->workspace;
-	bool is_overlay = workspace->mode == WORKSPACE_OVERLAY;
-	const char *written = is_overlay ? workspace->upper :
-					   workspace->source;
-
-	if (!written || (workspace->mode != WORKSPACE_RW && !is_overlay) ||
-	    !is_of_the_system(path_normalise(plan->arena, written)))
-		return 0;
-	return refuse(plan, is_overlay ? &workspace->upper_origin :
-					 &workspace->origin,
-		      arena_printf(plan->arena, "'%s' is a directory of the "
-				   "system and no workspace to write to",
-				   written),
-		      "use a directory below it, or elsewhere; 'mode = ro' and "
-		      "'mode = ephemeral' change nothing in it", err);
-}
-
 /* ---- the root and what is on it -------------------------------------------------------- */
 
 static int system_has_empty_root(const struct plan *plan, struct error *err)
@@ -298,96 +260,6 @@ static int host_root_is_explicit(const struct plan *plan, struct error *err)
 		      "whatever it is", err);
 }
 
-/* ---- trust ----------------------------------------------------------------------------------- */
-
-static bool is_in_chain(const struct profile_file *profile,
-			const struct file_id *id)
-{
-	for (size_t i = 0; i < profile->chain.count; i++)
-		if (profile->chain.at[i].device == id->device &&
-		    profile->chain.at[i].inode == id->inode)
-			return true;
-	return false;
-}
-
-/* A payload that writes its own profile writes the next run's rules. */
-static int profiles_are_out_of_reach(const struct plan *plan,
-				     struct error *err)
-{
-	for (size_t i = 0; i < plan->ops.count; i++) {
-		const struct op *op = &plan->ops.at[i];
-
-		if (!op->source_id.inode)
-			continue;
-		for (size_t j = 0; j < plan->profiles.count; j++) {
-			const struct profile_file *profile =
-				&plan->profiles.at[j];
-
-			if (!is_in_chain(profile, &op->source_id))
-				continue;
-			refuse(plan, &op->origin,
-			       arena_printf(plan->arena, "profile '%s' lies "
-					    "below '%s', which the sandbox "
-					    "can write", profile->path,
-					    op->upper ? op->upper
-						      : op->source),
-			       "keep profiles out of workspaces", err);
-			error_reason(err, "profile-trust");
-			return error_result(err);
-		}
-	}
-	return 0;
-}
-
-/* What it puts in the launcher's place is run on the host the next time. */
-static int launcher_is_out_of_reach(const struct plan *plan,
-				    struct error *err)
-{
-	for (size_t i = 0; i < plan->ops.count; i++) {
-		const struct op *op = &plan->ops.at[i];
-
-		if (!op->source_id.inode ||
-		    !is_in_chain(&plan->launcher, &op->source_id))
-			continue;
-		refuse(plan, &op->origin,
-		       arena_printf(plan->arena, "sbx-launch itself, '%s', "
-				    "lies below '%s', which the sandbox can "
-				    "write", plan->launcher.path,
-				    op->upper ? op->upper : op->source),
-		       "install it elsewhere, or use another workspace", err);
-		error_reason(err, "launcher-trust");
-		return error_result(err);
-	}
-	return 0;
-}
-
-/* A payload that can write the books can falsify them. */
-static int books_are_out_of_reach(const struct plan *plan, struct error *err)
-{
-	const struct plan_report *report = &plan->report;
-	const char *path;
-
-	if (!report->audit_file)
-		return 0;
-	path = path_normalise(plan->arena, report->audit_file);
-	for (size_t i = 0; i < plan->ops.count; i++) {
-		const struct op *op = &plan->ops.at[i];
-		const char *written = op->kind == OP_OVERLAY ? op->upper
-			: op->kind == OP_BIND && !(op->flags & OP_READ_ONLY)
-			? op->source : NULL;
-
-		if (!written ||
-		    !path_is_below(path, path_normalise(plan->arena, written)))
-			continue;
-		return refuse(plan, &report->audit_origin,
-			      arena_printf(plan->arena, "audit-file '%s' lies "
-					   "below '%s', which the sandbox can "
-					   "write", report->audit_file,
-					   written), NULL, err);
-	}
-	return 0;
-}
-
 static const rule_fn profile_rules[] = {
 	workspace_has_path,
 	overlay_is_complete,
@@ -395,15 +267,12 @@ static const rule_fn profile_rules[] = {
 	changes_are_known,
 	commit_is_possible,
 	protects_mean_something,
-	workspace_is_not_the_system,
 	system_has_empty_root,
 	masks_hide_something,
 	nothing_is_buried,
 	hostname_is_ours,
 	host_root_is_explicit,
-	profiles_are_out_of_reach,
-	launcher_is_out_of_reach,
-	books_are_out_of_reach,
+	trust_check,
 };
 
 int plan_check(const struct plan *plan, struct error *err)

@@ -102,3 +102,13 @@ const char *op_place(const struct op *op)
 {
 	return op->real_dest ? op->real_dest : op->dest;
 }
+
+const char *plan_commit_target(const struct plan *plan)
+{
+	const struct plan_workspace *workspace = &plan->workspace;
+
+	if (!workspace->commits)
+		return NULL;
+	return workspace->lowers.count ? workspace->lowers.at[0] :
+	       workspace->source;
+}

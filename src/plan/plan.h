@@ -242,6 +242,7 @@ struct plan_workspace {
 	const char *source; /* NULL: none */
 	const char *dest, *real_dest; /* as of an operation */
 	struct file_id source_id;     /* of what is written: source or upper */
+	struct file_id target_id;     /* of plan_commit_target() */
 	enum workspace_mode mode;
 	LIST_OF(const char *) lowers; /* the last on top */
 	const char *upper, *work;     /* work NULL: made beside upper */
@@ -301,6 +302,9 @@ struct plan {
 	LIST_OF(struct profile_file) profiles; /* read, in order */
 	struct profile_file launcher; /* the program itself; @path may be
 				       * NULL: unknown */
+	LIST_OF(struct profile_file) homes; /* the caller's directories; of
+					     * one that is not there what
+					     * there is of the way to it */
 
 	LIST_OF(struct op) ops;
 	struct plan_root root;
@@ -344,6 +348,9 @@ void plan_add_env(struct plan *plan, enum env_kind kind, const char *name,
 
 /* Where the operation is mounted: real_dest, or dest. */
 const char *op_place(const struct op *op);
+
+/* The layer that a commit writes to, NULL without one. */
+const char *plan_commit_target(const struct plan *plan);
 
 /*
  * The payload's environment: the plan's steps applied to @caller (a

@@ -172,3 +172,118 @@ Test(hostile, gets_nothing_without_the_filter)
 {
 	expect_nothing("[security]\nseccomp = none\n", "files");
 }
+
+/* ---- what is of the host's and no payload's ------------------------------------------ */
+
+/* The box with @home as the caller's home directory. */
+static const struct outcome *run_at_home(const struct box *box,
+					 const char *home)
+{
+	return program_run(&(struct program){
+		.argv = BOX_ARGV(box, BOX_MARK),
+		.set = ARGV(arena_format("HOME=%s", home)) });
+}
+
+Test(trust, home_directories_are_no_workspaces)
+{
+	struct box *box = box_make();
+	const char *home = path_in(box->work, "a/home");
+	const char *link = path_in(box->top, "link");
+	const char *const homes[] = {
+		box->work, home, path_in(home, "not/there"), link,
+		path_in(link, "a/home"),
+	};
+
+	directory_make_all(home);
+	link_make(box->work, link);
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++)
+		box_expect_refused(box, run_at_home(box, homes[i]), 125,
+				   box->work, homes[i], "home directory",
+				   NULL);
+	/* Beside it, and where nothing is changed. */
+	expect_exit(run_at_home(box, path_in(box->top, "workspace")), 0);
+	expect_exit(run_at_home(box, box->top), 0);
+	box_profile(box, "mode = ephemeral\n");
+	expect_exit(run_at_home(box, box->work), 0);
+	box_profile(box, "mode = ro\n");
+	expect_exit(program_run(&(struct program){
+		.argv = BOX_ARGV(box, "true"),
+		.set = ARGV(arena_format("HOME=%s", home)) }), 0);
+}
+
+/* Upper layers are written by the payload, what is committed to by us. */
+Test(trust, home_directories_are_no_layers_to_write_to)
+{
+	struct box *box = box_make();
+	const char *upper = path_in(box->top, "upper");
+
+	directory_make(upper, 0700);
+	box_profile(box, "mode = overlay\nupper = %s\n", upper);
+	box_expect_refused(box, run_at_home(box, upper), 125, upper,
+			   "home directory", NULL);
+	expect_exit(run_at_home(box, box->work), 0);
+	scratch_remove(path_in(upper, "ran"));
+	box_profile(box, "mode = overlay\nupper = %s\ncommit = on-success\n",
+		    upper);
+	box_expect_refused(box, run_at_home(box, box->work), 125, box->work,
+			   "home directory", NULL);
+}
+
+/* What a commit writes to is written to, if later. */
+Test(trust, profile_and_books_where_a_commit_goes)
+{
+	struct box *box = box_make();
+	const char *upper = path_in(box->top, "upper");
+	const char *inner = path_in(box->work, "p.ini");
+
+	directory_make(upper, 0700);
+	box_profile(box, "mode = overlay\nupper = %s\ncommit = on-success\n",
+		    upper);
+	file_write(inner, file_read(box->profile, NULL));
+	box_expect_refused(box, program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--profile", inner, "--",
+			     BOX_MARK) }), 125, inner,
+		"which the sandbox can write", NULL);
+	box_expect_refused(box, program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--profile", box->profile,
+			     "--audit-file", path_in(box->work, "audit"), "--",
+			     BOX_MARK) }), 125, "audit-file",
+		"which the sandbox can write", NULL);
+	unlink(inner);
+	unlink(path_in(box->work, "audit"));
+	expect_exit(BOX_RUN(box, BOX_MARK), 0);
+}
+
+static const struct outcome *run_copy(struct box *box, const char *program)
+{
+	return program_run(&(struct program){
+		.argv = ARGV(program, "--profile", box->profile, "--",
+			     BOX_MARK) });
+}
+
+Test(trust, launcher_that_others_can_replace)
+{
+	struct box *box = box_make();
+	const char *place = path_in(box->top, "bin");
+	const char *program = path_in(place, "sbx-launch");
+	size_t length;
+	const char *text = file_read(sbx_launch(), &length);
+
+	directory_make(place, 0755);
+	file_write_bytes(program, text, length, 0757);
+	box_expect_refused(box, run_copy(box, program), 125, program,
+			   "can be written by everybody", "chmod o-w", NULL);
+	chmod(program, 0755);
+	chmod(place, 0757);
+	box_expect_refused(box, run_copy(box, program), 125,
+			   arena_format("'%s'", place),
+			   "can be written by everybody", "chmod o-w", NULL);
+	chmod(place, 01777);
+	expect_exit(run_copy(box, program), 0);
+	unlink(box->marker);
+	if (identity_self() != IDENTITY_ROOT)
+		return;
+	cr_assert_eq(chown(program, identity_user(), 0), 0);
+	box_expect_refused(box, run_copy(box, program), 125, program,
+			   "belongs to user", NULL);
+}

@@ -335,6 +335,50 @@ Test(check, a_workspace_is_no_directory_of_the_system)
 		       "workspace to write to");
 }
 
+Test(check, a_workspace_is_no_home_directory)
+{
+	struct profile_file *home = arena_push(arena, &plan->homes);
+
+	home->path = "/w/u";
+	*arena_push(arena, &home->chain) = (struct file_id){ 1, 30 };
+	*arena_push(arena, &home->chain) = (struct file_id){ 1, 10 };
+	set_workspace(WORKSPACE_RW);
+	plan->workspace.origin = line(3);
+	expect_pass();
+	plan->workspace.source_id = (struct file_id){ 2, 10 };
+	expect_pass();
+	plan->workspace.source_id = (struct file_id){ 1, 10 };
+	expect_refusal("p.ini:3: '/w' is no workspace to write to: your home "
+		       "directory, '/w/u', is or lies below it");
+	plan->workspace.mode = WORKSPACE_EPHEMERAL;
+	expect_pass();
+	/* What is asked for as a mount is the caller's own business. */
+	add(OP_BIND, PHASE_MOUNTS, "/x", 5)->source = "/w";
+	plan->ops.at[0].source_id = (struct file_id){ 1, 10 };
+	expect_pass();
+}
+
+Test(check, what_a_commit_writes_to)
+{
+	struct profile_file *profile = arena_push(arena, &plan->profiles);
+
+	profile->path = "/w/p.ini";
+	*arena_push(arena, &profile->chain) = (struct file_id){ 1, 10 };
+	set_workspace(WORKSPACE_OVERLAY);
+	plan->workspace.upper = "/upper";
+	plan->workspace.target_id = (struct file_id){ 1, 10 };
+	expect_pass();
+	plan->workspace.commits = true;
+	plan->workspace.commit_origin = line(6);
+	expect_refusal("p.ini:6: profile '/w/p.ini' lies below '/w', which "
+		       "the sandbox can write");
+	plan->profiles.count = 0;
+	expect_pass();
+	plan->workspace.source = "/etc";
+	expect_refusal("p.ini:6: '/etc' is a directory of the system and no "
+		       "workspace to write to");
+}
+
 Test(check, masks_leave_the_sandboxes_own)
 {
 	struct op *mask;

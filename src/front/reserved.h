@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What belongs to the caller and to no payload: the launcher, the home. */
+#ifndef FRONT_RESERVED_H
+#define FRONT_RESERVED_H
+
+#include "plan/plan.h"
+
+/*
+ * Fill plan.launcher and plan.homes: the program that runs and the caller's
+ * home directories, each with the directories on the way to it.  What is not
+ * there or cannot be looked at is left out.
+ *
+ * A program that anybody could have replaced is refused, -EPERM with @err
+ * filled: it, or what is put in its place, runs with the caller's rights.
+ */
+int reserved_find(struct plan *plan, struct error *err);
+
+#endif
