@@ -9,8 +9,10 @@
  */
 #include "engine/child.h"
 
+#include "base/text.h"
 #include "sys/mountfd.h"
 #include "sys/rootfs.h"
+#include "sys/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -250,6 +252,36 @@ static int cover_sys(struct child *child, int sys, const char *name,
 }
 
 /*
+ * How hot a processor gets tells what others do with it.  All have a count of
+ * that, or none; only one that is switched off has none beside others.
+ */
+static int cover_heat(struct child *child, int sys, struct error *err)
+{
+	static const char top[] = "devices/system/cpu";
+	static const char name[] = "thermal_throttle";
+	auto_close int cpus = openat(sys, top, O_RDONLY | O_NOFOLLOW |
+				     O_DIRECTORY | O_CLOEXEC);
+	struct tree_names names;
+	int r = 0;
+
+	if (cpus < 0 || faccessat(cpus, "cpu0/thermal_throttle", F_OK, 0) < 0)
+		return errno == ENOENT ? 0 :
+			error_set(err, errno, "open '/sys/%s'", top);
+	r = tree_list(cpus, &names);
+	if (r < 0)
+		return error_set(err, -r, "read '/sys/%s'", top);
+	for (size_t i = 0; !r && i < names.count; i++) {
+		if (!text_has_prefix(names.at[i], "cpu"))
+			continue;
+		r = cover_sys(child, sys, arena_printf(child->arena, "%s/%s/%s",
+						       top, names.at[i], name),
+			      err);
+	}
+	tree_forget(&names);
+	return r;
+}
+
+/*
  * A sysfs shows the devices of the network namespace that it was mounted in:
  * the host's is replaced by one of ours.  The kernel allows that to whom the
  * network belongs and who could see all of the host's; in containers that
@@ -291,7 +323,7 @@ int apifs_sys(struct child *child, struct error *err)
 	r = renew_sys(child, &sys, err);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(sys_covers); i++)
 		r = cover_sys(child, sys, sys_covers[i], err);
-	return r;
+	return r ? r : cover_heat(child, sys, err);
 }
 
 /* ---- /dev ------------------------------------------------------------------- */
