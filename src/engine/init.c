@@ -97,7 +97,7 @@ int init_begin(struct run *run, struct error *err)
 		close(run->plan->bwrap.info_fd);
 	if (run->plan->bwrap.json_status_fd >= 0)
 		close(run->plan->bwrap.json_status_fd);
-	run->children_fd = -EBADF;
+	run->children_fd = run->oom_fd = -EBADF;
 	init_keep(run, run->child_socket);
 	if (run->janitor_socket >= 0)
 		init_keep(run, run->janitor_socket);
@@ -357,6 +357,9 @@ void init_run(struct run *run, pid_t payload)
 
 	sigfillset(&waiting);
 	sigdelset(&waiting, SIGCHLD);
+	/* The payload has been asked for more; this alone has no memory. */
+	if (run->oom_fd >= 0)
+		proc_give_up_later(run->oom_fd, run->oom_before, &init.err);
 	init_strip(&init);
 	for (;;) {
 		struct pollfd peer = { .fd = init.socket, .events = POLLIN };

@@ -16,7 +16,10 @@
 #include <errno.h>
 #include <sched.h>
 
-enum { REMOVE_TIMEOUT_MS = 2000 };
+enum {
+	REMOVE_TIMEOUT_MS = 2000,
+	OOM_RAISED_BY = 500, /* half of the memory, in thousandths */
+};
 
 static const struct {
 	enum limit_kind limit;
@@ -105,6 +108,21 @@ int resources_attach(struct run *run, struct error *err)
 	return cgroup_attach(&run->cgroup, run->child, false, err);
 }
 
+/*
+ * When memory runs out, rather what runs inside than who started it.  Here,
+ * while the child still owns its files in /proc: a change of ids ends that.
+ */
+static int give_up_first(struct child *child, struct error *err)
+{
+	struct run *run = child->run;
+
+	if (child_is_bwrap(child))
+		return 0;
+	run->oom_fd = proc_give_up_first(child->procfs, OOM_RAISED_BY,
+					 &run->oom_before, err);
+	return run->oom_fd < 0 ? run->oom_fd : 0;
+}
+
 int resources_inside(struct child *child, struct error *err)
 {
 	bool is_new = child->plan->ns[NS_CGROUP].want == NS_WANT_NEW;
@@ -112,7 +130,7 @@ int resources_inside(struct child *child, struct error *err)
 	/* The namespace's root is the run's group, not the launcher's. */
 	if (child->run->has_cgroup && is_new && unshare(CLONE_NEWCGROUP) < 0)
 		return error_set(err, errno, "unshare the cgroup namespace");
-	return 0;
+	return give_up_first(child, err);
 }
 
 size_t resources_fds(const struct run *run, int *ret_fds)

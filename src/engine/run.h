@@ -172,6 +172,7 @@ struct run {
 
 	/* child */
 	LIST_OF(int) init_fds; /* what init_run() keeps open */
+	int oom_fd, oom_before; /* proc_give_up_later(); -EBADF: not asked */
 	int children_fd;       /* list of the reaper's children, without a pid
 				* namespace; -EBADF otherwise */
 

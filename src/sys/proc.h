@@ -109,6 +109,19 @@ int proc_set_dumpable(bool dumpable, struct error *err);
  * first.  What is needed comes back by page faults.  Returns as ppoll(2).
  */
 int proc_wait_small(struct pollfd *fds, nfds_t count, const sigset_t *mask);
+/*
+ * When memory runs out the kernel shall take this process, and those that it
+ * makes, before others: its badness grows by @by thousandths of the memory,
+ * up to the most there is.  Returns a descriptor for proc_give_up_later(),
+ * owned by the caller, with what it was in *@ret_before.
+ */
+int proc_give_up_first(int procfs, int by, int *ret_before,
+		       struct error *err);
+/*
+ * Take that back; processes made in between keep it.  By the descriptor, as
+ * a process that is not dumpable can no longer open the file.
+ */
+int proc_give_up_later(int fd, int before, struct error *err);
 /* Every signal has its default action; what is blocked stays so. */
 int proc_reset_signals(struct error *err);
 

@@ -14,7 +14,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/oom.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -148,6 +151,37 @@ int proc_set_dumpable(bool dumpable, struct error *err)
 		return error_call(err, errno, "prctl",
 				  "prctl PR_SET_DUMPABLE");
 	return 0;
+}
+
+int proc_give_up_later(int fd, int before, struct error *err)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%d", before);
+
+	if (pwrite(fd, text, (size_t)length, 0) < 0)
+		return error_set(err, errno, "write '%s' to oom_score_adj",
+				 text);
+	return 0;
+}
+
+int proc_give_up_first(int procfs, int by, int *ret_before, struct error *err)
+{
+	auto_close int fd = proc_open_file(procfs, "self/oom_score_adj",
+					   O_RDWR, err);
+	char text[16] = "";
+	long before;
+
+	if (fd < 0)
+		return fd;
+	if (pread(fd, text, sizeof(text) - 1, 0) < 0)
+		return error_set(err, errno, "read oom_score_adj");
+	before = strtol(text, NULL, 10);
+	if (before + by > OOM_SCORE_ADJ_MAX)
+		by = (int)(OOM_SCORE_ADJ_MAX - before);
+	if (proc_give_up_later(fd, (int)before + by, err) < 0)
+		return error_result(err);
+	*ret_before = (int)before;
+	return take_fd(&fd);
 }
 
 int proc_reset_signals(struct error *err)

@@ -468,6 +468,27 @@ Test(directory, a_stricter_umask_stays)
 		   "1777\n1777\n755\n755\n");
 }
 
+/* ---- when memory runs out ----------------------------------------------------------------- */
+
+/* PID 1 takes it back a moment after the command was started. */
+static const char say_scores[] =
+	"for i in $(seq 400); do read one </proc/1/oom_score_adj; "
+	"[ $one = \"$1\" ] && break; sleep 0.05; done; "
+	"cat /proc/self/oom_score_adj /proc/1/oom_score_adj";
+
+Test(memory, command_is_given_up_before_its_caller)
+{
+	struct box *box = box_make();
+	long own = strtol(file_read("/proc/self/oom_score_adj", NULL), NULL,
+			  10);
+	const struct outcome *o = BOX_RUN(box, "sh", "-c", say_scores, "sh",
+					  arena_format("%ld", own));
+
+	expect_exit(o, 0);
+	expect_out(o, arena_format("%ld\n%ld\n", own > 500 ? 1000 : own + 500,
+				   own));
+}
+
 /* ---- the terminal ------------------------------------------------------------------------ */
 
 static const char push[] =
