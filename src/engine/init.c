@@ -180,6 +180,12 @@ int init_ready(struct run *run, struct error *err)
 		return r;
 	if (bwrap->sync_fd >= 0)
 		init_keep(run, bwrap->sync_fd);
+	/*
+	 * Who was root of a user namespace owns /proc/1 still; its autogroup
+	 * must not be the caller's then, nor anything else of the session.
+	 */
+	if (run->plan->security.tty == TTY_NONE && setsid() < 0)
+		return error_call(err, errno, "setsid", "setsid of PID 1");
 	r = proc_set_dumpable(run->plan->rules != PLAN_RULES_PROFILE, err);
 	if (r < 0)
 		return r;

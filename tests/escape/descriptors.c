@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- what the caller forgot to close ---------------------------------------------- */
@@ -146,6 +148,36 @@ ATTACK(descriptors, directory_as_input, .weak = BWRAP,
        .bait = read_from_a_directory, .may_be_refused = true)
 {
 	return fchdir(0) == 0;
+}
+
+/* ---- the process behind a socket ----------------------------------------------------- */
+
+static void talk_by_a_socket(struct scene *scene)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		harness_fail("socketpair");
+	scene->program.fds[0] = (struct program_fd){ pair[0], 0 };
+}
+
+/* A socket tells who made it, in whatever pid namespace that is. */
+ATTACK(descriptors, descriptors_of_the_peer, .weak = BARE,
+       .bait = talk_by_a_socket)
+{
+	int pidfd = -1;
+	socklen_t length = sizeof(pidfd);
+
+	if (getsockopt(0, SOL_SOCKET, 77 /* SO_PEERPIDFD */, &pidfd,
+		       &length) < 0)
+		attack_not_here("sockets do not tell");
+	if (syscall(SYS_pidfd_getfd, pidfd, 1, 0) >= 0 ||
+	    ioctl(pidfd, _IO(0xff, 3) /* PIDFD_GET_MNT_NAMESPACE */, 0) >= 0 ||
+	    syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0)
+		return true;
+	if (*attack_word("weak"))
+		attack_not_here("nobody may trace who started him");
+	return false;
 }
 
 static void close_the_first(struct scene *scene)

@@ -179,6 +179,27 @@ ATTACK(process, scheduling_of_pid_1, .weak = BWRAP)
 	       sched_setaffinity(1, sizeof(one), &one) == 0;
 }
 
+/* By the session: whose weight it changes, who has a part of it. */
+static void name_the_session(struct scene *scene)
+{
+	if (!file_exists("/proc/self/autogroup"))
+		skip_test("not-here", "sessions have no weight");
+	scene_tell(scene, "group", arena_format("%.*s", (int)strcspn(
+		file_read("/proc/self/autogroup", NULL), " "),
+		file_read("/proc/self/autogroup", NULL)));
+	scene->program.same_session = true;
+}
+
+ATTACK(process, weight_of_the_callers_session, .weak = BWRAP,
+       .bait = name_the_session)
+{
+	const char *group = attack_word("group");
+
+	return attack_opens("/proc/1/autogroup", O_WRONLY) &&
+	       !strncmp(attack_read("/proc/1/autogroup"), group,
+			strlen(group));
+}
+
 /* ---- processes of the host --------------------------------------------------------- */
 
 static void name_the_caller(struct scene *scene)
