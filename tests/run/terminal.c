@@ -64,8 +64,9 @@ Test(interrupt, reaches_what_the_command_started)
 	const struct outcome *o = type(BOX_ARGV(box, "sh", "-c",
 		"trap 'echo shell' INT; "
 		PYTHON " -c 'import time\n"
-		"print(\"on\", flush=True)\n"
-		"try: time.sleep(99)\n"
+		"try:\n"
+		"    print(\"on\", flush=True)\n"
+		"    while True: time.sleep(0.05)\n"
 		"except KeyboardInterrupt: print(\"child\", flush=True)'; "
 		"exit 3"), CTRL_C);
 
