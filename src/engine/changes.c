@@ -25,6 +25,13 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+const char *const change_names[CHANGE_COUNT] = {
+	[CHANGE_ADDED] = "added",
+	[CHANGE_MODIFIED] = "modified",
+	[CHANGE_DELETED] = "deleted",
+	[CHANGE_RETYPED] = "retyped",
+};
+
 /* A directory of a layer below, as a part of what shows at one path. */
 struct part {
 	int fd;             /* -EBADF: the walk is further down in it */

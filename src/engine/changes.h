@@ -25,6 +25,9 @@ enum change_kind {
 	CHANGE_COUNT
 };
 
+/* "added" and so on; NULL for CHANGE_NONE. */
+extern const char *const change_names[CHANGE_COUNT];
+
 struct change {
 	enum change_kind kind;
 	const char *path;   /* relative to the workspace */

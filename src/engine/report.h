@@ -8,6 +8,8 @@
 
 #include "engine/run.h"
 
+#include "base/text.h"
+
 /*
  * Open what the plan names.  Nothing of the sandbox is made before, so that a
  * launch that cannot be recorded does not happen.
@@ -46,6 +48,40 @@ int report_ended(struct run *run, const struct report_end *end,
 
 /* What main.c will exit with for @err. */
 int report_exit_status(const struct run *run, const struct error *err);
+
+/* ---- for report_status.c and report_audit.c ------------------------------- */
+
+struct report {
+	int status_fd, status_file, audit_file; /* -EBADF: none */
+};
+
+/*
+ * Write @line, a whole one, to @fd (negative: nowhere).  A reader that has gone
+ * is no failure.
+ */
+int report_write(int fd, const struct text_buf *line, const char *what,
+		 struct error *err);
+
+/* A member of an object that is not the first one; NULL and unknown: null. */
+void report_add_name(struct text_buf *line, const char *name);
+void report_add_text(struct text_buf *line, const char *name,
+		     const char *value);
+void report_add_number(struct text_buf *line, const char *name, bool is_known,
+		       uint64_t value);
+void report_add_bool(struct text_buf *line, const char *name, bool value);
+
+/* Since the start of the launch. */
+uint64_t report_elapsed_ms(const struct run *run);
+
+/* Bytes that all lines of a launch may need. */
+size_t report_status_size(const struct run *run);
+size_t report_audit_size(const struct run *run);
+
+/* The last line, if anybody wants it. */
+int report_status_ended(struct run *run, const struct report_end *end,
+			struct error *err);
+int report_audit_ended(struct run *run, const struct report_end *end,
+		       struct error *err);
 
 /* ---- report_bwrap.c ------------------------------------------------------- */
 

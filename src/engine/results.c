@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The list of changes is one JSON line a path:
- *
- *   {"path":"src/a.c","change":"modified","type":"file","size":120}
- *
  * An ephemeral workspace's upper layer is a tmpfs that only the child sees;
  * it sends a descriptor over a socket that nobody reads before the end, and
  * which keeps the tmpfs alive until then.
  */
 #include "engine/results.h"
 
-#include "base/text.h"
 #include "engine/changes.h"
 #include "engine/commit.h"
+#include "engine/listing.h"
 #include "engine/report.h"
 
 #include <errno.h>
@@ -28,31 +24,6 @@ struct results {
 	LIST_OF(int) lowers; /* topmost first */
 	struct export *export;
 };
-
-static const char *const change_names[] = {
-	[CHANGE_ADDED] = "added",
-	[CHANGE_MODIFIED] = "modified",
-	[CHANGE_DELETED] = "deleted",
-	[CHANGE_RETYPED] = "retyped",
-};
-
-static const char *type_name(mode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return "file";
-	case S_IFDIR:
-		return "directory";
-	case S_IFLNK:
-		return "symlink";
-	case S_IFIFO:
-		return "fifo";
-	case S_IFSOCK:
-		return "socket";
-	default:
-		return "device";
-	}
-}
 
 static int open_directory(const char *path, struct error *err)
 {
@@ -209,66 +180,15 @@ static int receive_upper(struct results *results, struct error *err)
 
 /* ---- at the end ---------------------------------------------------------------- */
 
-struct list {
-	int fd;
-	uint64_t size; /* written so far */
-	struct text_buf text;
-};
-
-enum { FLUSH_AT = 64 * 1024 };
 /* Of directories in directories each has the path of all, so lists grow fast. */
 #define LIST_MOST (UINT64_C(1) << 30)
 
-static int flush(struct list *list, struct error *err)
-{
-	size_t done = 0;
-
-	list->size += list->text.count;
-	if (list->size > LIST_MOST)
-		return error_set(err, EFBIG, "the list has more than %d "
-				 "megabytes", (int)(LIST_MOST >> 20));
-	while (done < list->text.count) {
-		ssize_t wrote = write(list->fd, list->text.at + done,
-				      list->text.count - done);
-
-		if (wrote < 0 && errno != EINTR)
-			return error_set(err, errno, "write the changes-file");
-		if (wrote > 0)
-			done += (size_t)wrote;
-	}
-	list->text.count = 0;
-	return 0;
-}
-
-static int list_change(const struct change *change, void *data,
-		       struct error *err)
-{
-	struct list *list = data;
-
-	text_add(&list->text, "{\"path\":");
-	text_add_json(&list->text, change->path);
-	text_addf(&list->text, ",\"change\":\"%s\",\"type\":\"%s\"",
-		  change_names[change->kind], type_name(change->status.st_mode));
-	if (S_ISREG(change->status.st_mode))
-		text_addf(&list->text, ",\"size\":%llu",
-			  (unsigned long long)change->status.st_size);
-	text_add(&list->text, "}\n");
-	return list->text.count < FLUSH_AT ? 0 : flush(list, err);
-}
-
 static int write_list(const struct results *results, struct error *err)
 {
-	auto_arena struct arena *arena = arena_new();
-	struct list list = { .fd = results->list, .text.arena = arena };
-	const struct change_visitor visitor = {
-		.change = list_change, .data = &list,
-	};
-	int r = changes_walk(results->upper, results->lowers.at,
-			     results->lowers.count, &visitor, err);
+	int r = listing_write(results->list, LIST_MOST, results->upper,
+			      results->lowers.at, results->lowers.count, err);
 
-	if (!r)
-		r = flush(&list, err);
-	if (!r)
+	if (r >= 0)
 		return 0;
 	/* Half a list is none. */
 	if (ftruncate(results->list, 0) < 0)
