@@ -20,10 +20,49 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* ---- before the run ---------------------------------------------------------- */
+
+/*
+ * Some seconds for others to end their commit: what takes longer is big, and
+ * better tried again.
+ */
+enum { LOCK_WAIT_MS = 10000 };
+
+/*
+ * A stranger's directory by the name of a stage: can one who commits to the
+ * directory have left it?  Only whom its owner lets write to it.
+ */
+static bool others_commit(const struct journal_place *place)
+{
+	struct stat status;
+
+	return fstat(place->directory, &status) < 0 || status.st_mode & 022;
+}
+
+static int settle_locked(const struct run *run, const char *path,
+			 const struct journal_place *place, struct error *err)
+{
+	const struct plan_workspace *workspace = &run->plan->workspace;
+	bool commits = workspace->commits &&
+		       !strcmp(path, lower_of(workspace));
+	int r = journal_check(place, err);
+
+	if (r < 0 && commits)
+		return error_wrap(err, "%s: commit", origin_text(run->arena,
+				  &workspace->commit_origin));
+	if (r < 0)
+		return others_commit(place) ? r : 0;
+	if (!r || run->options->is_check)
+		return 0;
+	r = journal_settle(place, err);
+	return r < 0 ? error_wrap(err, "'%s', to which a run was committing",
+				  path) : 0;
+}
 
 static int settle(struct run *run, const char *path, struct error *err)
 {
@@ -33,27 +72,35 @@ static int settle(struct run *run, const char *path, struct error *err)
 	/* Whatever is wrong with it: then nothing is pending. */
 	if (r < 0)
 		return 0;
-	r = journal_lock(&place, err);
+	r = journal_lock(&place, LOCK_WAIT_MS, err);
 	if (r >= 0) {
-		r = journal_settle(&place, err);
+		r = settle_locked(run, path, &place, err);
 		journal_unlock(&place);
 	}
 	close(place.directory);
 	close(place.parent);
-	return r < 0 ? error_wrap(err, "'%s', to which a run was committing",
-				  path) : 0;
+	return r;
 }
 
 /* Cheap, since nearly always there is nothing. */
 static bool is_pending(struct arena *arena, const char *path)
 {
-	char *above = path_normalise(arena, path);
-	char *slash = strrchr(above, '/');
-	const char *stage;
+	auto_close int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char link[64], real[PATH_MAX];
+	const char *slash;
+	ssize_t size;
 
-	*slash = '\0';
-	stage = arena_printf(arena, "%s/.%.200s.sbx-commit", above, slash + 1);
-	return !faccessat(AT_FDCWD, stage, F_OK, AT_SYMLINK_NOFOLLOW);
+	/* The name that it has behind all links. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = fd < 0 ? -1 : readlink(link, real, sizeof(real) - 1);
+	if (size <= 0)
+		return false;
+	real[size] = '\0';
+	slash = strrchr(real, '/');
+	return slash && !faccessat(AT_FDCWD,
+		arena_printf(arena, "%.*s/.%.200s.sbx-commit",
+			     (int)(slash - real), real, slash + 1),
+		F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 int commit_settle(struct run *run, struct error *err)
@@ -61,8 +108,7 @@ int commit_settle(struct run *run, struct error *err)
 	const struct plan_workspace *workspace = &run->plan->workspace;
 	int r = 0;
 
-	if (run->plan->rules != PLAN_RULES_PROFILE || !workspace->source ||
-	    run->options->is_check)
+	if (run->plan->rules != PLAN_RULES_PROFILE || !workspace->source)
 		return 0;
 	if (is_pending(run->arena, workspace->source))
 		r = settle(run, workspace->source, err);
@@ -271,7 +317,7 @@ static int run_locked(struct run *run, int upper, struct error *err)
 int commit_run(struct run *run, int upper, struct error *err)
 {
 	struct commit *commit = run->commit;
-	int r = journal_lock(&commit->place, err);
+	int r = journal_lock(&commit->place, LOCK_WAIT_MS, err);
 
 	if (r >= 0) {
 		r = run_locked(run, upper, err);
@@ -297,7 +343,8 @@ void commit_recover(const struct run *run)
 	struct error ignored;
 
 	/* The lock is the monitor's, and with the descriptor ours. */
-	if (!run->commit || journal_lock(&run->commit->place, &ignored) < 0)
+	if (!run->commit || journal_lock(&run->commit->place, LOCK_WAIT_MS,
+					 &ignored) < 0)
 		return;
 	journal_settle(&run->commit->place, &ignored);
 	journal_unlock(&run->commit->place);

@@ -23,7 +23,8 @@ struct commit {
 
 /*
  * Monitor, first of all that looks at the workspace: complete what an earlier
- * run has left half done in it, whoever commits now.
+ * run has left half done in it, whoever commits now.  Refused where that cannot
+ * be, and where the place for this run's commit is taken.
  */
 int commit_settle(struct run *run, struct error *err);
 /* Monitor, before the janitor is there. */

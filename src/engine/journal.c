@@ -10,21 +10,11 @@
 #include "engine/journal.h"
 
 #include "sys/rootfs.h"
-#include "sys/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-
-enum { LOCK_TRIES = 500, LOCK_PAUSE_MS = 20 };
-
-void journal_slot(size_t slot, char ret_name[24])
-{
-	snprintf(ret_name, 24, "%zu", slot);
-}
 
 /* ---- one step ---------------------------------------------------------------- */
 
@@ -207,125 +197,7 @@ static size_t count_done(const struct journal_place *place, int stage,
 	return done;
 }
 
-/* ---- the place ------------------------------------------------------------------ */
-
-static int same_mount(int a, int b)
-{
-	struct statx first, second;
-
-	if (statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &first) < 0 ||
-	    statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &second) < 0)
-		return -errno;
-	return first.stx_dev_major == second.stx_dev_major &&
-	       first.stx_dev_minor == second.stx_dev_minor &&
-	       (!(first.stx_mask & second.stx_mask & STATX_MNT_ID) ||
-		first.stx_mnt_id == second.stx_mnt_id);
-}
-
-static int find_parent(struct arena *arena, const char *path,
-		       struct journal_place *place, struct error *err)
-{
-	char link[64], real[PATH_MAX];
-	struct stat status, named;
-	ssize_t size;
-	char *name;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place->directory);
-	size = readlink(link, real, sizeof(real) - 1);
-	if (size < 0)
-		return error_set(err, errno, "readlink '%s'", link);
-	real[size] = '\0';
-	name = strrchr(real, '/');
-	place->parent = openat(place->directory, "..", O_RDONLY | O_DIRECTORY |
-			       O_CLOEXEC);
-	if (!name || place->parent < 0 ||
-	    fstat(place->directory, &status) < 0 ||
-	    fstatat(place->parent, name + 1, &named, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(err, errno, "open what holds '%s'", path);
-	if (status.st_dev != named.st_dev || status.st_ino != named.st_ino ||
-	    same_mount(place->directory, place->parent) != 1) {
-		error_set(err, EXDEV, "'%s' is a mount of its own", path);
-		error_remedy(err, "a commit has to write beside it: name a "
-			     "directory below the mount");
-		return -EXDEV;
-	}
-	place->stage = arena_printf(arena, ".%.200s.sbx-commit", name + 1);
-	place->owner = (struct copy_owner){
-		.is_other = !geteuid() && status.st_uid,
-		.uid = status.st_uid, .gid = status.st_gid,
-	};
-	return 0;
-}
-
-int journal_find(struct arena *arena, const char *path,
-		 struct journal_place *ret_place, struct error *err)
-{
-	struct journal_place place = { .parent = -EBADF };
-	int r;
-
-	place.directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
-			       O_NONBLOCK);
-	if (place.directory < 0)
-		return error_set(err, errno, "open directory '%s'", path);
-	r = find_parent(arena, path, &place, err);
-	if (r < 0) {
-		close(place.directory);
-		mem_close_fd(&place.parent);
-		return r;
-	}
-	*ret_place = place;
-	return 0;
-}
-
-int journal_lock(const struct journal_place *place, struct error *err)
-{
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (!flock(place->directory, LOCK_EX | LOCK_NB))
-			return 0;
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return error_set(err, errno, "lock the directory");
-		poll(NULL, 0, LOCK_PAUSE_MS);
-	}
-	error_set(err, EBUSY, "another run has locked the directory");
-	error_reason(err, "commit-busy");
-	return -EBUSY;
-}
-
-void journal_unlock(const struct journal_place *place)
-{
-	flock(place->directory, LOCK_UN);
-}
-
-/* The stage that is there; -ENOENT: none, or neither the owner's nor ours. */
-static int open_stage(const struct journal_place *place)
-{
-	auto_close int fd = openat(place->parent, place->stage, O_RDONLY |
-				   O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat status, owner;
-
-	if (fd < 0)
-		return errno == ELOOP || errno == ENOTDIR ? -ENOENT : -errno;
-	if (fstat(fd, &status) < 0 || fstat(place->directory, &owner) < 0)
-		return -errno;
-	/*
-	 * Others may write the directory as well, and root may have been
-	 * stopped before it gave the stage away.
-	 */
-	if (status.st_uid != owner.st_uid && status.st_uid != geteuid())
-		return -ENOENT;
-	return take_fd(&fd);
-}
-
-void journal_drop(const struct journal_place *place)
-{
-	auto_close int stage = open_stage(place);
-
-	if (stage < 0)
-		return;
-	/* First what makes it mean something. */
-	unlinkat(stage, JOURNAL_NAME, 0);
-	tree_remove(place->parent, place->stage);
-}
+/* ---- the whole ------------------------------------------------------------------- */
 
 static int settle_journal(const struct journal_place *place, int stage,
 			  const struct journal *journal, struct error *err)
@@ -345,60 +217,45 @@ static int settle_journal(const struct journal_place *place, int stage,
 	return is_whole ? 0 : r;
 }
 
-int journal_settle(const struct journal_place *place, struct error *err)
+static int settle_stage(const struct journal_place *place, int stage,
+			struct error *err)
 {
 	auto_arena struct arena *arena = arena_new();
-	auto_close int stage = open_stage(place);
 	struct journal journal = { 0 };
 	struct stat status;
 	int r;
 
-	if (stage < 0)
-		return stage == -ENOENT ? 0 :
-		       error_set(err, -stage, "open '%s'", place->stage);
 	if (fstat(stage, &status) < 0)
-		return error_set(err, errno, "stat '%s'", place->stage);
+		return error_set(err, errno, "stat '%s'", place->stage_path);
 	if (geteuid() && geteuid() != status.st_uid)
 		return error_set(err, EPERM, "'%s' is another user's",
-				 place->stage);
+				 place->stage_path);
 	r = journal_read(place, stage, arena, &journal);
-	if (r > 0) {
-		r = settle_journal(place, stage, &journal, err);
-		if (r < 0) {
-			error_reason(err, "commit-pending");
-			return error_wrap(err, "complete what '%s' says",
-					  place->stage);
-		}
-	}
+	if (r < 0)
+		return error_set(err, -r, "read '%s/" JOURNAL_NAME "'",
+				 place->stage_path);
+	if (!r)
+		return journal_check_names(place, stage, err);
+	r = settle_journal(place, stage, &journal, err);
+	return r < 0 ? error_wrap(err, "complete what '%s' says",
+				  place->stage_path) : 0;
+}
+
+int journal_settle(const struct journal_place *place, struct error *err)
+{
+	auto_close int stage = -EBADF;
+	int r = journal_check(place, err);
+
+	if (r <= 0)
+		return r;
+	stage = journal_reopen(place, err);
+	r = stage < 0 ? stage : settle_stage(place, stage, err);
 	if (r < 0) {
-		error_set(err, -r, "read '%s/" JOURNAL_NAME "'", place->stage);
 		error_reason(err, "commit-pending");
-		return error_result(err);
+		return r;
 	}
 	journal_drop(place);
 	return 1;
-}
-
-int journal_open(const struct journal_place *place, struct error *err)
-{
-	auto_close int stage = -EBADF;
-	struct stat status;
-
-	if (mkdirat(place->parent, place->stage, 0700) < 0)
-		return error_set(err, errno, "make '%s' beside the directory",
-				 place->stage);
-	stage = openat(place->parent, place->stage, O_RDONLY | O_DIRECTORY |
-		       O_NOFOLLOW | O_CLOEXEC);
-	if (stage < 0 || fstat(stage, &status) < 0)
-		return error_set(err, errno, "open '%s'", place->stage);
-	/* Whoever owns what holds it may have replaced it. */
-	if (status.st_uid != geteuid())
-		return error_set(err, EEXIST, "'%s' is not ours",
-				 place->stage);
-	if (place->owner.is_other &&
-	    fchown(stage, place->owner.uid, place->owner.gid) < 0)
-		return error_set(err, errno, "chown '%s'", place->stage);
-	return take_fd(&stage);
 }
 
 int journal_commit(const struct journal_place *place, int stage,

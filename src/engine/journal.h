@@ -42,8 +42,25 @@ struct journal_place {
 	int directory;
 	int parent;          /* what holds both */
 	const char *stage;   /* ".NAME.sbx-commit" */
+	const char *stage_path; /* for messages */
 	struct copy_owner owner; /* who writes: the directory's owner */
 };
+
+/*
+ * Locked: complete what somebody has left, or take it back.  Returns 1 if
+ * there was something, 0 if not, or a negative errno with @err filled; -EPERM
+ * when it belongs to somebody else.
+ */
+int journal_settle(const struct journal_place *place, struct error *err);
+
+/*
+ * The slots are filled: take @journal's steps.  On failure those that were
+ * taken are taken back, and @err is filled.  The slots are gone in both cases,
+ * except where not even that is possible.
+ */
+int journal_commit(const struct journal_place *place, int stage,
+		   const struct journal *journal, struct error *err);
+/* ---- journal_place.c ------------------------------------------------------ */
 
 /*
  * Find the place for @directory.  Both descriptors of *@ret_place are the
@@ -54,36 +71,35 @@ int journal_find(struct arena *arena, const char *path,
 		 struct journal_place *ret_place, struct error *err);
 
 /*
- * Nobody else changes the directory until journal_unlock().  Waits for
- * others for some seconds; -EBUSY then.
+ * Nobody else changes the directory until journal_unlock().  Waits for others
+ * for about @wait_ms; -EBUSY then.
  */
-int journal_lock(const struct journal_place *place, struct error *err);
+int journal_lock(const struct journal_place *place, unsigned int wait_ms,
+		 struct error *err);
 void journal_unlock(const struct journal_place *place);
 
 /*
- * Locked: complete what somebody has left, or take it back.  Returns 1 if
- * there was something, 0 if not, or a negative errno with @err filled; -EPERM
- * when it belongs to somebody else.
+ * Has something the name of the stage?  Returns 0: no; 1: what a commit may
+ * have left; or negative with @err filled: something else, which is named.
  */
-int journal_settle(const struct journal_place *place, struct error *err);
+int journal_check(const struct journal_place *place, struct error *err);
+/* Then, a descriptor of it; or a negative errno with @err filled. */
+int journal_reopen(const struct journal_place *place, struct error *err);
+/* Does it hold nothing but what a commit makes?  0, or as journal_check(). */
+int journal_check_names(const struct journal_place *place, int stage,
+			struct error *err);
 
-/* Locked and settled: the place for slots, a descriptor; empty. */
+/* Locked and settled: make the place for slots; a descriptor. */
 int journal_open(const struct journal_place *place, struct error *err);
 /* "17", the name of a slot in it. */
 void journal_slot(size_t slot, char ret_name[24]);
-/*
- * The slots are filled: take @journal's steps.  On failure those that were
- * taken are taken back, and @err is filled.  The slots are gone in both cases,
- * except where not even that is possible.
- */
-int journal_commit(const struct journal_place *place, int stage,
-		   const struct journal *journal, struct error *err);
 /* Locked: nothing shall come of it. */
 void journal_drop(const struct journal_place *place);
 
 /* ---- journal_file.c ------------------------------------------------------- */
 
 #define JOURNAL_NAME "journal" /* in the place for slots */
+#define JOURNAL_DRAFT "journal.new" /* until it is on the disk */
 
 /* It, and the slots, are on the disk then; 0 or a negative errno. */
 int journal_write(const struct journal_place *place, int stage,

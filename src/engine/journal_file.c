@@ -17,8 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define JOURNAL_DRAFT "journal.new"
-
 enum { JOURNAL_MOST = 256 * 1024 * 1024 }; /* bytes */
 
 static const char kind_letters[] = "PSTM";
@@ -40,7 +38,7 @@ static int write_all(int fd, const char *text, size_t size)
 }
 
 int journal_write(const struct journal_place *place, int stage,
-			 const struct journal *journal)
+		  const struct journal *journal)
 {
 	auto_arena struct arena *arena = arena_new();
 	struct text_buf text = { .arena = arena };
