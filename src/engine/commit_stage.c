@@ -10,6 +10,10 @@
  * they are not followed here, and a virtual environment is full of links to
  * the outside.  Devices, sockets and FIFOs are as if they were not there.
  *
+ * A file that replaces another gets its owner and group, and what is new the
+ * group of a directory that hands its own on, as if it had been written there;
+ * but only as far as who writes may give files away.
+ *
  * A directory's mode may forbid its owner what has to be done in it.  Such a
  * mode is widened first and set again last, each a step of its own.
  */
@@ -221,6 +225,69 @@ static int begin_copy(const struct staging *staging, struct copy **ret_copy,
 			  err);
 }
 
+/* Of a directory with the set-group-ID bit; false: it has none. */
+static bool hands_on(const struct change *change, gid_t *ret_group)
+{
+	struct stat above;
+
+	if (change->beside < 0 || fstat(change->beside, &above) < 0 ||
+	    !(above.st_mode & S_ISGID))
+		return false;
+	*ret_group = above.st_gid;
+	return true;
+}
+
+/* False: it could not be given. */
+static bool give(const struct staging *staging, const char *slot, uid_t user,
+		 gid_t group)
+{
+	const struct copy_owner *owner = &staging->commit->place.owner;
+	int r;
+
+	copy_as(owner);
+	r = fchownat(staging->stage, slot, user, group, AT_SYMLINK_NOFOLLOW);
+	copy_as_self(owner);
+	return !r;
+}
+
+static void give_entry(const struct staging *staging,
+		       const struct change *change, const char *slot)
+{
+	const struct stat *before = &change->before;
+	gid_t group;
+
+	if (change->below >= 0 && (before->st_mode & S_IFMT) ==
+	    (change->status.st_mode & S_IFMT)) {
+		if (!give(staging, slot, before->st_uid, before->st_gid))
+			give(staging, slot, (uid_t)-1, before->st_gid);
+	} else if (hands_on(change, &group)) {
+		give(staging, slot, (uid_t)-1, group);
+	}
+}
+
+/*
+ * A new directory, in which nothing is yet: what comes there gets the bit and
+ * the group from it.  Returns the bit, if it has it.
+ */
+static mode_t give_directory(const struct staging *staging,
+			     const struct change *change, const char *slot)
+{
+	const struct copy_owner *owner = &staging->commit->place.owner;
+	struct stat made;
+	gid_t group;
+	int r;
+
+	if (!hands_on(change, &group) ||
+	    !give(staging, slot, (uid_t)-1, group))
+		return 0;
+	copy_as(owner);
+	r = fchmodat(staging->stage, slot, 0700 | S_ISGID, 0);
+	copy_as_self(owner);
+	return !r && !fstatat(staging->stage, slot, &made,
+			      AT_SYMLINK_NOFOLLOW) ?
+	       made.st_mode & S_ISGID : 0;
+}
+
 static int stage_entry(struct staging *staging, const struct change *change,
 		       struct error *err)
 {
@@ -236,7 +303,10 @@ static int stage_entry(struct staging *staging, const struct change *change,
 	    copy_link(copy, change, slot, err) :
 	    copy_file(copy, change, slot, err);
 	copy_end(copy);
-	return r < 0 ? r : note_slot(staging, step, err);
+	if (r < 0)
+		return r;
+	give_entry(staging, change, slot);
+	return note_slot(staging, step, err);
 }
 
 /* ---- the walk ---------------------------------------------------------------- */
@@ -291,6 +361,7 @@ static int stage_change(const struct change *change, void *data,
 static int begin_whole(struct staging *staging, const struct change *change,
 		       struct error *err)
 {
+	mode_t mode = change->status.st_mode & 0777, bit;
 	struct journal_step *step;
 	char slot[24];
 	int r = check_guards(staging, change, change->below >= 0, err);
@@ -306,12 +377,15 @@ static int begin_whole(struct staging *staging, const struct change *change,
 	journal_slot(step->slot, slot);
 	staging->depth = 1;
 	/* It has to be writable when it is moved. */
-	add_mode(staging, &staging->last, change,
-		 widen(change->status.st_mode & 0777),
-		 change->status.st_mode & 0777);
-	r = copy_enter(staging->copy, slot,
-		       widen(change->status.st_mode & 0777), err);
-	return r < 0 ? r : copy_reach(staging->copy, err);
+	r = copy_enter(staging->copy, slot, widen(mode), err);
+	if (r >= 0)
+		r = copy_reach(staging->copy, err);
+	if (r < 0)
+		return r;
+	bit = give_directory(staging, change, slot);
+	add_mode(staging, &staging->last, change, widen(mode) | bit,
+		 mode | bit);
+	return 0;
 }
 
 /* One that stays, and in which there may be changes. */

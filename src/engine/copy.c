@@ -137,11 +137,15 @@ static int finish_deepest(struct copy *copy)
 {
 	struct stop *stop = &copy->stops[--copy->made];
 	int above = tree_up(copy->directory, &stop->above);
+	struct stat made;
 
 	if (above < 0)
 		return above;
+	/* What it hands on it has from the directory that it is in. */
 	if (!copy->mode && stop->mode != 0700 &&
-	    fchmod(copy->directory, stop->mode) < 0) {
+	    (fstat(copy->directory, &made) < 0 ||
+	     fchmod(copy->directory, stop->mode |
+		    (made.st_mode & S_ISGID)) < 0)) {
 		int code = errno;
 
 		close(above);

@@ -6,7 +6,8 @@
  *
  * Regular files, directories and symlinks can be copied; nothing of
  * what the payload could make dangerous comes along: no set-user-id,
- * set-group-id or sticky bits, owners or attributes.  Holes stay holes, so
+ * set-group-id or sticky bits, owners or attributes.  (A directory keeps the
+ * set-group-id bit that the kernel gives it.)  Holes stay holes, so
  * that a file costs what it cost inside.
  */
 #ifndef ENGINE_COPY_H
