@@ -65,10 +65,23 @@ void stream_to(struct stream *stream, int target)
 	stream->way = stream_choose_way(stream, target);
 }
 
+size_t stream_content(int pipe)
+{
+	int waiting = 0;
+
+	return ioctl(pipe, FIONREAD, &waiting) < 0 || waiting < 0 ? 0 :
+		(size_t)waiting;
+}
+
+/* What has been written and not passed on is lost. */
 void stream_close(struct stream *stream)
 {
-	if (stream->owns_source && stream->source >= 0)
+	if (stream->owns_source && stream->source >= 0) {
+		stream->dropped += stream->end - stream->start +
+				   stream_content(stream->source);
+		stream->start = stream->end;
 		close(stream->source);
+	}
 	if (stream->owns_target && stream->target >= 0)
 		close(stream->target);
 	stream->source = stream->target = -EBADF;
@@ -108,14 +121,6 @@ static void stream_passed(struct stream *stream, size_t size)
 	stream->passed += size;
 	if (stream->is_limited)
 		stream->left -= size;
-}
-
-size_t stream_content(int pipe)
-{
-	int waiting = 0;
-
-	return ioctl(pipe, FIONREAD, &waiting) < 0 || waiting < 0 ? 0 :
-		(size_t)waiting;
 }
 
 /*
