@@ -235,6 +235,21 @@ void directory_make_all(const char *path)
 	}
 }
 
+const char *directory_names(const char *path)
+{
+	struct arena_text text = { 0 };
+	struct dirent **names;
+	int count = scandir(path, &names, NULL, alphasort);
+
+	if (count < 0)
+		harness_fail("scratch: read %s: %s", path, strerror(errno));
+	for (int i = 0; i < count; i++)
+		if (strcmp(names[i]->d_name, ".") != 0 &&
+		    strcmp(names[i]->d_name, "..") != 0)
+			arena_add_format(&text, "%s ", names[i]->d_name);
+	return arena_string(&text);
+}
+
 void link_make(const char *target, const char *path)
 {
 	if (symlink(target, path) < 0)

@@ -48,7 +48,17 @@ mode_t file_mode(const char *path); /* type too; of a link itself */
 void directory_make(const char *path, mode_t mode);
 void directory_make_all(const char *path);
 
+/* The names in it, sorted, each with a blank behind it. */
+const char *directory_names(const char *path);
+
 void link_make(const char *target, const char *path);
+
+#define expect_names(path, names)                                        \
+	do {                                                             \
+		const char *names_found = directory_names(path);         \
+		cr_expect_str_eq(names_found, names, "in %s: '%s'", path, \
+				 names_found);                           \
+	} while (0)
 
 #define expect_file(path, text)                                          \
 	cr_expect(file_exists(path) && !strcmp(file_read(path, NULL), text), \

@@ -48,6 +48,17 @@ struct box *box_make(void)
 	return box_make_named("work");
 }
 
+void box_fill(const struct box *box)
+{
+	file_write(path_in(box->work, "kept"), "kept\n");
+	file_write(path_in(box->work, "changed"), "before\n");
+	file_write(path_in(box->work, "deleted"), "before\n");
+	directory_make(path_in(box->work, "dir"), 0755);
+	directory_make(path_in(box->work, "dir/sub"), 0755);
+	file_write(path_in(box->work, "dir/old"), "before\n");
+	file_write(path_in(box->work, "dir/sub/old"), "before\n");
+}
+
 __attribute__((format(printf, 1, 0)))
 static const char *format_list(const char *format, va_list list)
 {
@@ -92,9 +103,26 @@ void box_profile_alone(struct box *box, const char *format, ...)
 	va_end(list);
 }
 
+const char *box_overlay(struct box *box, const char *more)
+{
+	const char *upper = path_in(box->top, "upper");
+
+	if (!file_exists(upper))
+		directory_make(upper, 0700);
+	box_profile(box, "mode = overlay\nupper = %s\n%s", upper, more);
+	return upper;
+}
+
 void box_expect_clean(const struct box *box)
 {
 	expect_host_unchanged(box->host);
+}
+
+void box_expect_tidy(const struct box *box)
+{
+	expect_names(box->top, "conf upper work ");
+	expect_names(path_in(box->top, "upper"), "");
+	box_expect_clean(box);
 }
 
 void box_expect_refused(const struct box *box, const struct outcome *outcome,
@@ -113,6 +141,17 @@ void box_expect_refused(const struct box *box, const struct outcome *outcome,
 		expect_err_has(outcome, text);
 	va_end(list);
 	box_expect_clean(box);
+}
+
+void expect_listing(const char *path, const char *expected)
+{
+	const char *found = program_run(&(struct program){
+		.argv = ARGV("sh", "-c", "cd \"$1\" && find . -printf "
+			     "'%y %m %P %l\\n' | LC_ALL=C sort -k3", "sh",
+			     path) })->out;
+
+	cr_expect_str_eq(found, expected, "expected:\n%sfound:\n%s", expected,
+			 found);
 }
 
 void box_need_root(void)

@@ -37,6 +37,12 @@ struct box *box_make(void);
 struct box *box_make_named(const char *name);
 
 /*
+ * What is to be changed, in the workspace: the files kept, changed, deleted,
+ * dir/old and dir/sub/old, each with the line "before" in it, or "kept".
+ */
+void box_fill(const struct box *box);
+
+/*
  * The profile: masks over /home, /root, /run and /tmp, the workspace, and
  * behind them the lines of the text.  box_make() writes one without any.
  */
@@ -46,6 +52,12 @@ void box_profile(struct box *box, const char *format, ...)
 /* The profile is this text and nothing else. */
 void box_profile_alone(struct box *box, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * box_profile() for an overlay whose upper layer, "upper" in @top, is made if it
+ * is not there; with the lines of @more behind it.  Returns the upper layer.
+ */
+const char *box_overlay(struct box *box, const char *more);
 
 /* The command line that runs a command in the box. */
 #define BOX_ARGV(box, ...)                                               \
@@ -68,12 +80,29 @@ const char *box_quoted(const char *word);
 void box_expect_clean(const struct box *box);
 
 /*
+ * That, and of a commit: neither its place nor a work directory, and the upper
+ * layer of box_overlay() is empty.
+ */
+void box_expect_tidy(const struct box *box);
+
+/*
  * Claim that BOX_MARK was refused with exit status @status before anything of
  * it ran, that nothing is left, and that the message is one of ours and has
  * each of the texts, of which the last is followed by NULL.
  */
 void box_expect_refused(const struct box *box, const struct outcome *outcome,
 			int status, ...) __attribute__((sentinel));
+
+/* That of the box's profile. */
+#define BOX_EXPECT_REFUSED(box, ...)                                     \
+	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, __VA_ARGS__, \
+			   NULL)
+
+/*
+ * Claim that find(1) sees this below @path: a line each with type, mode, name,
+ * and where a link leads.
+ */
+void expect_listing(const char *path, const char *expected);
 
 /* Skip the test for whoever is not the host's root. */
 void box_need_root(void);

@@ -23,24 +23,15 @@ struct place {
 static struct place make_place(bool in_memory)
 {
 	struct place place = { .box = box_make() };
-	const char *work = place.box->work;
 
+	box_fill(place.box);
 	place.list = path_in(place.box->top, "list");
-	file_write(path_in(work, "changed"), "before\n");
-	file_write(path_in(work, "deleted"), "before\n");
-	file_write(path_in(work, "kept"), "kept\n");
-	directory_make(path_in(work, "dir"), 0755);
-	directory_make(path_in(work, "dir/sub"), 0755);
-	file_write(path_in(work, "dir/old"), "before\n");
-	file_write(path_in(work, "dir/sub/old"), "before\n");
-	if (!in_memory) {
-		place.upper = path_in(place.box->top, "upper");
-		directory_make(place.upper, 0700);
-	}
-	box_profile(place.box, "mode = %s%s\n[report]\nchanges-file = %s\n",
-		    in_memory ? "ephemeral" : "overlay",
-		    in_memory ? "" : arena_format("\nupper = %s",
-						  place.upper), place.list);
+	if (in_memory)
+		box_profile(place.box, "mode = ephemeral\n[report]\n"
+			    "changes-file = %s\n", place.list);
+	else
+		place.upper = box_overlay(place.box, arena_format("[report]\n"
+					  "changes-file = %s\n", place.list));
 	return place;
 }
 
@@ -290,10 +281,10 @@ Test(changes, of_the_payload_only)
 	const char *dep = path_in(place.box->top, "dep");
 
 	directory_make(dep, 0755);
-	box_profile(place.box, "mode = overlay\nupper = %s\nprotect = held\n"
+	box_overlay(place.box, arena_format("protect = held\n"
 		    "protect = deep/held\n[layers]\nlayer = %s %s/a/dep\n"
-		    "[report]\nchanges-file = %s\n", place.upper, dep,
-		    place.box->work, place.list);
+		    "[report]\nchanges-file = %s\n", dep, place.box->work,
+		    place.list));
 	expect_exit(BOX_SH(place.box, "test -d a/dep; true >a/x; true >y"), 0);
 	expect_file(place.list,
 		    TYPE_LINE("a", "added", "directory")
@@ -349,19 +340,16 @@ Test(changes, into_what_cannot_be_written)
 	struct place place = make_place(true);
 
 	directory_make(place.list, 0700);
-	box_expect_refused(place.box, BOX_RUN(place.box, BOX_MARK), 125,
-			   "changes-file", place.list, "directory", NULL);
+	BOX_EXPECT_REFUSED(place.box, "changes-file", place.list, "directory");
 	box_profile(place.box, "mode = ephemeral\n[report]\n"
 		    "changes-file = %s/no/such/place\n", place.box->top);
-	box_expect_refused(place.box, BOX_RUN(place.box, BOX_MARK), 125,
-			   "changes-file", "No such file", NULL);
+	BOX_EXPECT_REFUSED(place.box, "changes-file", "No such file");
 	/* A link in the workspace is whose? */
 	if (identity_self() == IDENTITY_USER) {
 		link_make("/dev/null", path_in(place.box->top, "link"));
 		box_profile(place.box, "mode = ephemeral\n[report]\n"
 			    "changes-file = %s/link\n", place.box->top);
-		box_expect_refused(place.box, BOX_RUN(place.box, BOX_MARK),
-				   125, "changes-file", "link", NULL);
+		BOX_EXPECT_REFUSED(place.box, "changes-file", "link");
 	}
 }
 

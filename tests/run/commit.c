@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `commit = on-success`: an overlay's changes, made in the lower layer. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,72 +25,25 @@ struct place {
 
 static void write_profile(const struct place *place, const char *more)
 {
-	box_profile(place->box, "mode = overlay\nupper = %s\n"
-		    "commit = on-success\n%s", place->upper, more);
+	box_overlay(place->box, arena_format("commit = on-success\n%s",
+					     more));
 }
 
 static struct place make_place(void)
 {
 	struct place place = { .box = box_make() };
-	const char *work = place.box->work;
 
-	place.upper = path_in(place.box->top, "upper");
-	directory_make(place.upper, 0700);
-	file_write(path_in(work, "kept"), "kept\n");
-	file_write(path_in(work, "changed"), "before\n");
-	file_write(path_in(work, "deleted"), "before\n");
-	directory_make(path_in(work, "dir"), 0755);
-	directory_make(path_in(work, "dir/sub"), 0755);
-	file_write(path_in(work, "dir/old"), "before\n");
-	file_write(path_in(work, "dir/sub/old"), "before\n");
-	place.before = tree_read(work, TREE_CONTENT);
-	write_profile(&place, "");
+	box_fill(place.box);
+	place.before = tree_read(place.box->work, TREE_CONTENT);
+	place.upper = box_overlay(place.box, "commit = on-success\n");
 	return place;
-}
-
-static const char *names_in(const char *path)
-{
-	struct dirent **names;
-	int count = scandir(path, &names, NULL, alphasort);
-	const char *found = "";
-
-	for (int i = 0; i < count; i++)
-		if (strcmp(names[i]->d_name, ".") != 0 &&
-		    strcmp(names[i]->d_name, "..") != 0)
-			found = arena_format("%s%s ", found,
-					     names[i]->d_name);
-	return found;
-}
-
-/* Neither a stage nor a work directory, and the upper layer is empty. */
-static void expect_tidy(const struct place *place)
-{
-	cr_expect_str_eq(names_in(place->box->top), "conf upper work ", "%s",
-			 names_in(place->box->top));
-	cr_expect_str_eq(names_in(place->upper), "", "%s",
-			 names_in(place->upper));
-	box_expect_clean(place->box);
 }
 
 static void expect_discarded(const struct place *place)
 {
 	expect_tree_unchanged(place->before, place->box->work, TREE_CONTENT);
-	expect_tidy(place);
+	box_expect_tidy(place->box);
 }
-
-static const char *listing(const char *path)
-{
-	return program_run(&(struct program){
-		.argv = ARGV("sh", "-c", "cd \"$1\" && find . -printf "
-			     "'%y %m %P %l\\n' | LC_ALL=C sort -k3", "sh",
-			     path) })->out;
-}
-
-#define expect_listing(path, expected) do {                              \
-	const char *listed = listing(path);                              \
-	cr_expect_str_eq(listed, (expected), "expected:\n%sfound:\n%s",  \
-			 (expected), listed);                            \
-} while (0)
 
 /* ---- what lands -------------------------------------------------------------------------- */
 
@@ -138,13 +89,13 @@ Test(commit, lands_when_the_command_succeeds)
 	cr_expect_eq(made.st_uid, top.st_uid);
 	cr_expect_eq(made.st_gid, top.st_gid);
 	cr_expect_eq(made.st_mtime, 1234567890);
-	expect_tidy(&place);
+	box_expect_tidy(place.box);
 	/* The next one begins there. */
 	expect_out(BOX_SH(place.box, "cat changed; rm -r a; echo x >dir/x"),
 		   "before\nafter\n");
 	cr_expect(!file_exists(path_in(work, "a")));
 	expect_file(path_in(work, "dir/x"), "x\n");
-	expect_tidy(&place);
+	box_expect_tidy(place.box);
 }
 
 Test(commit, of_nothing)
@@ -154,7 +105,7 @@ Test(commit, of_nothing)
 
 	expect_exit(BOX_SH(place.box, "cat kept; touch x; rm x"), 0);
 	expect_tree_unchanged(before, place.box->work, TREE_TOUCHED);
-	expect_tidy(&place);
+	box_expect_tidy(place.box);
 }
 
 Test(commit, of_a_lower_that_is_not_the_path)
@@ -167,7 +118,7 @@ Test(commit, of_a_lower_that_is_not_the_path)
 	box_profile(place.box, "mode = overlay\nupper = %s\nlower = %s\n"
 		    "commit = on-success\n", place.upper, lower);
 	expect_out(BOX_SH(place.box, "ls; mv f g"), "f\n");
-	cr_expect_str_eq(names_in(lower), "g ");
+	expect_names(lower, "g ");
 	expect_tree_unchanged(place.before, place.box->work, TREE_CONTENT);
 }
 
@@ -192,9 +143,9 @@ Test(commit, modes_that_forbid_their_owner)
 		"os.chmod('new', 0)\n"), 0);
 	cr_expect_eq(file_mode(path_in(work, "new")), S_IFDIR);
 	cr_assert_eq(chmod(path_in(work, "new"), 0700), 0);
-	cr_expect_str_eq(names_in(path_in(work, "new/in")), "f g ");
-	cr_expect_str_eq(names_in(path_in(work, "dir")), "old ");
-	expect_tidy(&place);
+	expect_names(path_in(work, "new/in"), "f g ");
+	expect_names(path_in(work, "dir"), "old ");
+	box_expect_tidy(place.box);
 }
 
 Test(commit, any_bytes_in_names)
@@ -211,7 +162,7 @@ Test(commit, any_bytes_in_names)
 	expect_file(path_in(place.box->work, "\xff/\xff"), "\xff");
 	expect_file(path_in(place.box->work, " x / x "), " x ");
 	cr_expect(file_exists(path_in(place.box->work, "dir/end 3")));
-	expect_tidy(&place);
+	box_expect_tidy(place.box);
 }
 
 Test(commit, directories_in_directories)
@@ -267,13 +218,13 @@ Test(commit, no_devices_sockets_pipes_set_user_id)
 		"for p, m in (('f', 0o6755), ('new', 0o3777), ('kept', 0o4644)):\n"
 		"    try: os.chmod(p, m)\n"
 		"    except OSError: os.chmod(p, m & 0o777)\n"), 0);
-	cr_expect_str_eq(names_in(work), "deleted dir f kept new ");
-	cr_expect_str_eq(names_in(path_in(work, "dir")), "old sub ");
-	cr_expect_str_eq(names_in(path_in(work, "new")), "");
+	expect_names(work, "deleted dir f kept new ");
+	expect_names(path_in(work, "dir"), "old sub ");
+	expect_names(path_in(work, "new"), "");
 	cr_expect_eq(file_mode(path_in(work, "f")), S_IFREG | 0755);
 	cr_expect_eq(file_mode(path_in(work, "new")), S_IFDIR | 0777);
 	cr_expect_eq(file_mode(path_in(work, "kept")), S_IFREG | 0644);
-	expect_tidy(&place);
+	box_expect_tidy(place.box);
 }
 
 /* A link in the place of a directory is a link, and nothing behind it. */
@@ -316,7 +267,7 @@ Test(commit, not_to_what_is_protected_or_covered)
 	cr_expect(!file_exists(path_in(work, "absent")));
 	cr_expect(!file_exists(path_in(work, "dep")));
 	cr_expect(!file_exists(path_in(work, "no/such")));
-	cr_expect_str_eq(names_in(place.upper), "");
+	expect_names(place.upper, "");
 }
 
 /* ---- others ------------------------------------------------------------------------------- */
@@ -372,7 +323,7 @@ Test(commit, not_over_the_changes_of_others)
 			  cases[i][1], o->err);
 		/* Theirs is there, and ours is not lost. */
 		cr_expect_str_neq(tree_changes(place.before, theirs), "");
-		cr_expect(*names_in(place.upper), "%s", cases[i][1]);
+		cr_expect(*directory_names(place.upper), "%s", cases[i][1]);
 		o = BOX_RUN(place.box, BOX_MARK);
 		box_expect_refused(place.box, o, 125, "p.ini", "upper",
 				   "not empty", NULL);
@@ -386,12 +337,10 @@ Test(commit, beside_the_changes_of_others)
 	expect_exit(run_beside(&place, "echo x >mine; rm dir/old",
 			       "echo y >theirs; echo y >dir/sub/theirs; "
 			       "rm deleted"), 0);
-	cr_expect_str_eq(names_in(place.box->work),
-			 "changed dir kept mine theirs ");
-	cr_expect_str_eq(names_in(path_in(place.box->work, "dir")), "sub ");
-	cr_expect_str_eq(names_in(path_in(place.box->work, "dir/sub")),
-			 "old theirs ");
-	expect_tidy(&place);
+	expect_names(place.box->work, "changed dir kept mine theirs ");
+	expect_names(path_in(place.box->work, "dir"), "sub ");
+	expect_names(path_in(place.box->work, "dir/sub"), "old theirs ");
+	box_expect_tidy(place.box);
 }
 
 /* Written right before the start is what was there. */
@@ -430,25 +379,8 @@ Test(commit, of_two_runs_at_once)
 	process_close_input(second);
 	process_finish(first);
 	process_finish(second);
-	cr_expect_str_eq(names_in(place.box->work), "changed kept one two ");
-	cr_expect_str_eq(names_in(place.box->top), "conf upper upper2 work ");
-}
-
-Test(commit, waits_for_the_lock_of_another)
-{
-	struct place place = make_place();
-	int lock = open(place.box->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct process *p;
-
-	cr_assert_eq(flock(lock, LOCK_EX), 0);
-	p = process_start(&(struct program){
-		.argv = BOX_ARGV(place.box, "sh", "-c", "true >new; echo on") });
-	cr_assert(process_await(p, "on\n"));
-	usleep(300000);
-	cr_expect(!file_exists(path_in(place.box->work, "new")));
-	close(lock);
-	expect_exit(process_finish(p), 0);
-	cr_expect(file_exists(path_in(place.box->work, "new")));
+	expect_names(place.box->work, "changed kept one two ");
+	expect_names(place.box->top, "conf upper upper2 work ");
 }
 
 /* ---- refused before the start ----------------------------------------------------------- */
@@ -458,8 +390,7 @@ Test(commit, not_with_what_an_earlier_run_left)
 	struct place place = make_place();
 
 	file_write(path_in(place.upper, "left"), "");
-	box_expect_refused(place.box, BOX_RUN(place.box, BOX_MARK), 125,
-			   "p.ini", place.upper, "not empty", NULL);
+	BOX_EXPECT_REFUSED(place.box, "p.ini", place.upper, "not empty");
 	expect_file(path_in(place.upper, "left"), "");
 }
 
@@ -472,8 +403,7 @@ Test(commit, not_to_a_mount)
 	cr_assert_eq(mount("test", place.box->work, "tmpfs", 0, "mode=700"),
 		     0);
 	place.box->host = host_read();
-	box_expect_refused(place.box, BOX_RUN(place.box, BOX_MARK), 125,
-			   "p.ini", "commit", "mount of its own", NULL);
+	BOX_EXPECT_REFUSED(place.box, "p.ini", "commit", "mount of its own");
 	umount2(place.box->work, MNT_DETACH);
 }
 
@@ -490,8 +420,7 @@ Test(commit, not_beside_which_nothing_can_be_written)
 	cr_assert_eq(chmod(above, 0500), 0);
 	box_profile(place.box, "mode = overlay\nupper = %s\nlower = %s\n"
 		    "commit = on-success\n", place.upper, lower);
-	box_expect_refused(place.box, BOX_RUN(place.box, BOX_MARK), 125,
-			   "p.ini", "write beside", lower, NULL);
+	BOX_EXPECT_REFUSED(place.box, "p.ini", "write beside", lower);
 	chmod(above, 0700);
 }
 
@@ -522,44 +451,12 @@ Test(commit, on_a_full_disk)
 	expect_err_has(o, "commit");
 	expect_err_has(o, "No space left on device");
 	expect_err_has(o, place.upper);
-	cr_expect_str_eq(names_in(disk), "lower ");
+	expect_names(disk, "lower ");
 	expect_file(path_in(lower, "f"), "before\n");
-	cr_expect_str_eq(names_in(lower), "f ");
-	cr_expect_str_eq(names_in(place.upper), "a b f ");
+	expect_names(lower, "f ");
+	expect_names(place.upper, "a b f ");
 	(void)before;
 	umount2(disk, MNT_DETACH);
-}
-
-/* ---- what belongs to somebody else -------------------------------------------------------- */
-
-static void append_as(const struct place *place, const char *user)
-{
-	const struct outcome *o = program_run(&(struct program){
-		.argv = ARGV("setpriv", "--reuid", user, "--regid", user,
-			     "--clear-groups", sbx_launch(), "--profile",
-			     place->box->profile, "--", "sh", "-c",
-			     "echo x >>new") });
-
-	expect_exit(o, 0);
-	expect_tidy(place);
-}
-
-Test(commit, by_somebody_who_is_not_the_owner)
-{
-	struct place place;
-	const char *user, *work;
-
-	box_need_root();
-	place = make_place();
-	work = place.box->work;
-	user = arena_format("%u", identity_user());
-	scratch_give(place.box->top);
-	chmod(getenv("TMPDIR"), 0711);
-	cr_assert_eq(chown(work, 4242, 4343), 0);
-	cr_assert_eq(chmod(work, 0777), 0);
-	append_as(&place, user);
-	append_as(&place, user);
-	expect_file(path_in(work, "new"), "x\nx\n");
 }
 
 /* ---- root for somebody else ---------------------------------------------------------------- */
@@ -581,7 +478,7 @@ Test(commit, by_root_as_the_owner)
 	cr_assert_eq(stat(path_in(work, "a/b/c/f"), &made), 0);
 	cr_expect_eq(made.st_uid, 4242);
 	cr_expect_eq(made.st_gid, 4343);
-	expect_tidy(&place);
+	box_expect_tidy(place.box);
 	/* Where the owner could not write, root does not either. */
 	cr_assert_eq(chown(path_in(work, "dir"), 0, 0), 0);
 	cr_assert_eq(chmod(path_in(work, "dir"), 0755), 0);

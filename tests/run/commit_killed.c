@@ -35,16 +35,13 @@ static struct place make_place(void)
 	struct place place = { .box = box_make() };
 	const char *work = place.box->work;
 
-	place.upper = path_in(place.box->top, "upper");
 	place.stage = path_in(place.box->top, ".work.sbx-commit");
-	directory_make(place.upper, 0700);
 	file_write(path_in(work, "changed"), "before\n");
 	file_write(path_in(work, "deleted"), "before\n");
 	directory_make(path_in(work, "dir"), 0755);
 	file_write(path_in(work, "dir/old"), "before\n");
 	directory_make(path_in(work, "closed"), 0555);
-	box_profile(place.box, "mode = overlay\nupper = %s\n"
-		    "commit = on-success\n", place.upper);
+	place.upper = box_overlay(place.box, "commit = on-success\n");
 	return place;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `export`: what a run changed, copied out, whole or not at all. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,56 +25,18 @@ static struct box *make_place(void)
 {
 	struct box *box = box_make();
 
-	file_write(path_in(box->work, "changed"), "before\n");
-	file_write(path_in(box->work, "deleted"), "before\n");
-	directory_make(path_in(box->work, "dir"), 0755);
-	directory_make(path_in(box->work, "dir/sub"), 0755);
-	file_write(path_in(box->work, "dir/old"), "before\n");
+	box_fill(box);
 	box_profile(box, "mode = ephemeral\nexport = %s\n", out_of(box));
 	return box;
-}
-
-/* What find(1) says of @path: type, mode, name, and where a link leads. */
-static const char *listing(const char *path)
-{
-	return program_run(&(struct program){
-		.argv = ARGV("sh", "-c", "cd \"$1\" && find . -printf "
-			     "'%y %m %P %l\\n' | LC_ALL=C sort -k3", "sh",
-			     path) })->out;
-}
-
-static void expect_listing(const char *path, const char *expected)
-{
-	const char *found = listing(path);
-
-	cr_expect_str_eq(found, expected, "expected:\n%sfound:\n%s", expected,
-			 found);
-}
-
-/* Names in the box that are none of the box's own. */
-static const char *left_in(const struct box *box)
-{
-	struct dirent **names;
-	int count = scandir(box->top, &names, NULL, alphasort);
-	const char *found = "";
-
-	for (int i = 0; i < count; i++) {
-		const char *name = names[i]->d_name;
-
-		if (name[0] != '.' || strchr(name, 's'))
-			if (strcmp(name, "work") != 0 &&
-			    strcmp(name, "conf") != 0)
-				found = arena_format("%s%s ", found, name);
-	}
-	return found;
 }
 
 /* The janitor takes its moment. */
 static void expect_left(const struct box *box, const char *expected)
 {
-	for (int i = 0; i < 100 && strcmp(left_in(box), expected) != 0; i++)
+	for (int i = 0; i < 1000 &&
+	     strcmp(directory_names(box->top), expected) != 0; i++)
 		usleep(20000);
-	cr_expect_str_eq(left_in(box), expected, "%s", left_in(box));
+	expect_names(box->top, expected);
 }
 
 Test(export, what_changed_and_nothing_else)
@@ -105,21 +66,19 @@ Test(export, what_changed_and_nothing_else)
 	expect_file(path_in(out_of(box), "changed"), "before\nafter\n");
 	expect_file(path_in(out_of(box), "dir/sub/new"), "deep\n");
 	expect_tree_unchanged(before, box->work, TREE_TOUCHED);
-	expect_left(box, "out ");
+	expect_left(box, "conf out work ");
 	box_expect_clean(box);
 }
 
 Test(export, of_an_overlay_on_disk)
 {
 	struct box *box = make_place();
-	const char *upper = path_in(box->top, "upper");
 
-	directory_make(upper, 0700);
-	box_profile(box, "mode = overlay\nupper = %s\nexport = %s\n"
-		    "protect = held\n", upper, out_of(box));
+	box_overlay(box, arena_format("export = %s\nprotect = held\n",
+				      out_of(box)));
 	expect_exit(BOX_SH(box, "echo x >added"), 0);
 	expect_listing(out_of(box), "d 755  \nf 644 added \n");
-	expect_left(box, "out upper ");
+	expect_left(box, "conf out upper work ");
 	box_expect_clean(box);
 }
 
@@ -184,19 +143,17 @@ Test(export, no_links_out_devices_sockets_pipes)
 		       "l 777 d/up ../changed\n"
 		       "l 777 dangling nowhere\n"
 		       "l 777 in changed\n");
-	expect_left(box, "out secret ");
+	expect_left(box, "conf out secret work ");
 }
 
 Test(export, no_set_user_id_owner_attributes)
 {
 	struct box *box = make_place();
-	const char *upper = path_in(box->top, "upper");
 	const char *copy = path_in(out_of(box), "f");
 	struct stat made;
 
-	directory_make(upper, 0700);
-	box_profile(box, "mode = overlay\nupper = %s\nexport = %s\n"
-		    "[security]\nrun-as = caller\n", upper, out_of(box));
+	box_overlay(box, arena_format("export = %s\n[security]\n"
+				      "run-as = caller\n", out_of(box)));
 	expect_exit(BOX_PYTHON(box,
 		"import os\n"
 		"open('f', 'w').write('f'); os.mkdir('d')\n"
@@ -265,7 +222,7 @@ Test(export, of_directories_in_directories)
 static void expect_none(struct box *box, const struct outcome *o, int exit)
 {
 	expect_exit(o, exit);
-	expect_left(box, "");
+	expect_left(box, "conf work ");
 	box_expect_clean(box);
 }
 
@@ -289,25 +246,20 @@ Test(export, where_something_is)
 	const char *out = out_of(box);
 
 	directory_make(out, 0700);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini", "export",
-			   out, "File exists", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini", "export", out, "File exists");
 	rmdir(out);
 	file_write(out, "mine\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini", "export",
-			   out, "File exists", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini", "export", out, "File exists");
 	expect_file(out, "mine\n");
 	unlink(out);
 	link_make("nowhere", out);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini", "export",
-			   out, "File exists", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini", "export", out, "File exists");
 	unlink(out);
 	box_profile(box, "mode = ephemeral\nexport = %s/not/there\n",
 		    box->top);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini", "export",
-			   "No such file", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini", "export", "No such file");
 	box_profile(box, "mode = ephemeral\nexport = /\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini", "export",
-			   NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini", "export");
 }
 
 /* Who takes the name while the command runs keeps it. */
@@ -327,7 +279,7 @@ Test(export, where_something_has_come_to_be)
 	expect_exit(o, 125);
 	expect_err_has(o, "File exists");
 	expect_file(out_of(box), "mine\n");
-	expect_left(box, "out ");
+	expect_left(box, "conf out work ");
 }
 
 Test(export, into_what_cannot_be_written)
@@ -367,6 +319,11 @@ Test(export, on_a_full_disk)
 	umount2(disk, MNT_DETACH);
 }
 
+static bool has_begun(const struct box *box)
+{
+	return strcmp(directory_names(box->top), "conf work ") != 0;
+}
+
 Test(export, killed_in_the_middle)
 {
 	struct box *box = make_place();
@@ -380,14 +337,14 @@ Test(export, killed_in_the_middle)
 				"echo on") });
 
 		cr_assert(process_await(p, "on\n"));
-		for (int i = 0; i < 2000 && !*left_in(box); i++)
+		for (int i = 0; i < 2000 && !has_begun(box); i++)
 			usleep(50);
 		met += !file_exists(out_of(box));
 		process_signal(p, SIGKILL);
 		process_finish(p);
 		box_expect_clean(box);
 		if (!file_exists(out_of(box))) {
-			expect_left(box, "");
+			expect_left(box, "conf work ");
 			continue;
 		}
 		/* It was complete already. */

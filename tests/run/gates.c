@@ -30,14 +30,12 @@ static struct gate make_gate(void)
 {
 	struct gate gate = { .box = box_make() };
 
-	gate.upper = path_in(gate.box->top, "upper");
 	gate.list = path_in(gate.box->conf, "list");
 	gate.status = path_in(gate.box->conf, "status");
-	directory_make(gate.upper, 0700);
 	file_write(path_in(gate.box->work, "old"), "old\n");
-	box_profile(gate.box, "mode = overlay\nupper = %s\n"
-		    "commit = on-success\n[report]\nchanges-file = %s\n"
-		    "status-file = %s\n", gate.upper, gate.list, gate.status);
+	gate.upper = box_overlay(gate.box, arena_format("commit = on-success\n"
+		    "[report]\nchanges-file = %s\nstatus-file = %s\n",
+		    gate.list, gate.status));
 	return gate;
 }
 

@@ -332,6 +332,81 @@ Test(file, that_is_full)
 	umount2(disk, MNT_DETACH);
 }
 
+/* ---- what does not arrive -------------------------------------------------------------------- */
+
+/* Passed is what is there, and dropped all else that was written. */
+Test(lost, to_a_full_device)
+{
+	struct box *box = box_make();
+	const struct outcome *o;
+
+	with_limit(box, "1m");
+	o = with_file(box, 1, "/dev/full", O_WRONLY,
+		      "head -c 3000 /dev/zero; exit 3");
+	expect_exit(o, 3);
+	expect_err(o, "sbx-launch: write what the command writes to "
+		      "descriptor 1: No space left on device\n");
+	cr_expect_eq(counted(box, "outputBytes"), 0);
+	cr_expect_eq(counted(box, "outputDropped"), 3000);
+	/* What goes on writing learns of it, as it would have without us. */
+	o = with_file(box, 1, "/dev/full", O_WRONLY,
+		      "trap '' PIPE; while echo x; do :; done 2>/dev/null; "
+		      "echo noticed >&2");
+	expect_exit(o, 0);
+	expect_err_has(o, "noticed\n");
+	cr_expect_eq(counted(box, "outputBytes"), 8);
+	cr_expect_gt(counted(box, "outputDropped"), 0);
+	box_expect_clean(box);
+}
+
+Test(lost, to_a_reader_that_is_gone)
+{
+	struct box *box = box_make();
+	int pipe_ends[2], socket_ends[2];
+
+	with_limit(box, "1m");
+	cr_assert_eq(pipe2(pipe_ends, O_CLOEXEC), 0);
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+				socket_ends), 0);
+	close(pipe_ends[0]);
+	close(socket_ends[0]);
+	for (int i = 0; i < 2; i++) {
+		const struct outcome *o = program_run(&(struct program){
+			.argv = BOX_ARGV(box, "sh", "-c",
+					 "head -c 3000 /dev/zero; exit 3"),
+			.fds = { { i ? socket_ends[1] : pipe_ends[1], 1 } } });
+
+		expect_exit(o, 3);
+		expect_err(o, "");
+		cr_expect_eq(counted(box, "outputBytes"), 0);
+		cr_expect_eq(counted(box, "outputDropped"), 3000);
+	}
+	close(pipe_ends[1]);
+	close(socket_ends[1]);
+}
+
+/* A file that may not become larger, and one on a disk that is full. */
+Test(lost, to_what_takes_only_some)
+{
+	struct box *box = box_make();
+	const char *log = path_in(box->top, "log");
+	struct stat made;
+
+	with_limit(box, "1m");
+	for (int i = 0; i < 2; i++) {
+		expect_exit(program_run(&(struct program){
+			.argv = ARGV("sh", "-c", arena_format(
+				"ulimit -f 4; exec \"$@\" %s '%s'",
+				i ? ">>" : ">", log), "sh", sbx_launch(),
+				"--profile", box->profile, "--", "sh", "-c",
+				"head -c 3000 /dev/zero; exit 3") }), 3);
+		cr_assert_eq(stat(log, &made), 0);
+		cr_expect_eq(made.st_size, 2048);
+		cr_expect_eq(counted(box, "outputBytes"), i ? 0 : 2048);
+		cr_expect_eq(counted(box, "outputDropped"), i ? 3000 : 952);
+	}
+}
+
 /* ---- other descriptors ------------------------------------------------------------------------- */
 
 Test(other, directories_are_refused)

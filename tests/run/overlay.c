@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The overlay workspace: a frozen lower, an upper that has the changes. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,34 +28,12 @@ static struct layers make_layers(void)
 	struct layers layers = { .box = box_make() };
 	const char *work = layers.box->work;
 
-	layers.upper = path_in(layers.box->top, "upper");
-	directory_make(layers.upper, 0700);
-	file_write(path_in(work, "kept"), "kept\n");
-	file_write(path_in(work, "changed"), "before\n");
-	file_write(path_in(work, "deleted"), "before\n");
-	directory_make(path_in(work, "dir"), 0755);
-	directory_make(path_in(work, "dir/sub"), 0755);
-	file_write(path_in(work, "dir/old"), "before\n");
-	file_write(path_in(work, "dir/sub/old"), "before\n");
+	box_fill(layers.box);
 	directory_make(path_in(work, "gone"), 0755);
 	file_write(path_in(work, "gone/old"), "before\n");
 	layers.lower = tree_read(work, TREE_TOUCHED);
-	box_profile(layers.box, "mode = overlay\nupper = %s\n", layers.upper);
+	layers.upper = box_overlay(layers.box, "");
 	return layers;
-}
-
-/* What is in the box's top directory, sorted, in one line. */
-static const char *entries_of(const char *path)
-{
-	struct arena_text text = { 0 };
-	struct dirent **names;
-	int count = scandir(path, &names, NULL, alphasort);
-
-	for (int i = 0; i < count; i++)
-		if (strcmp(names[i]->d_name, ".") &&
-		    strcmp(names[i]->d_name, ".."))
-			arena_add_format(&text, "%s ", names[i]->d_name);
-	return arena_string(&text);
 }
 
 static bool is_whiteout(const char *path)
@@ -99,16 +76,16 @@ Test(overlay, changes_are_in_the_upper_and_nowhere_else)
 	expect_out(o, "['added', 'added-dir', 'changed', 'dir', 'kept', "
 		   "'renamed'] ['new']\n");
 	expect_tree_unchanged(l.lower, l.box->work, TREE_TOUCHED);
-	cr_expect_str_eq(entries_of(l.upper), "added added-dir changed "
-			 "deleted dir gone renamed ");
+	expect_names(l.upper,
+		     "added added-dir changed deleted dir gone renamed ");
 	expect_file(path_in(l.upper, "changed"), "again\n");
 	expect_file(path_in(l.upper, "renamed"), "before\nafter\n");
 	cr_expect(is_whiteout(path_in(l.upper, "deleted")));
 	cr_expect(is_whiteout(path_in(l.upper, "gone")));
-	cr_expect_str_eq(entries_of(path_in(l.upper, "dir")), "new ");
+	expect_names(path_in(l.upper, "dir"), "new ");
 	cr_expect(is_opaque(path_in(l.upper, "dir")));
 	/* The work directory is gone. */
-	cr_expect_str_eq(entries_of(l.box->top), "conf upper work ");
+	expect_names(l.box->top, "conf upper work ");
 	box_expect_clean(l.box);
 }
 
@@ -123,7 +100,7 @@ Test(overlay, the_next_run_goes_on)
 	expect_out(BOX_SH(l.box, "cat kept"), "2\n");
 	expect_tree_unchanged(l.lower, l.box->work, TREE_TOUCHED);
 	expect_file(path_in(l.upper, "kept"), "2\n");
-	cr_expect_str_eq(entries_of(l.box->top), "conf upper work ");
+	expect_names(l.box->top, "conf upper work ");
 }
 
 Test(overlay, two_runs_on_one_upper)
@@ -138,8 +115,7 @@ Test(overlay, two_runs_on_one_upper)
 	cr_assert(process_await(first, "on\n"));
 	with_first = l.box->host;
 	l.box->host = host_read();
-	box_expect_refused(l.box, BOX_RUN(l.box, BOX_MARK), 125, "p.ini:7",
-			   l.upper, "in use", NULL);
+	BOX_EXPECT_REFUSED(l.box, "p.ini:7", l.upper, "in use");
 	l.box->host = with_first;
 	process_write(first, "\n", 1);
 	expect_exit(process_finish(first), 0);
@@ -167,11 +143,11 @@ Test(overlay, owners_and_modes)
 static void expect_no_trace(struct layers *l)
 {
 	box_expect_clean(l->box);
-	cr_expect_str_eq(entries_of(l->box->top), "conf upper work ");
+	expect_names(l->box->top, "conf upper work ");
 	expect_tree_unchanged(l->lower, l->box->work, TREE_TOUCHED);
 	/* And the upper can be used again. */
 	expect_exit(BOX_RUN(l->box, "true"), 0);
-	cr_expect_str_eq(entries_of(l->box->top), "conf upper work ");
+	expect_names(l->box->top, "conf upper work ");
 }
 
 Test(overlay, work_is_gone_however_it_ends)
@@ -213,7 +189,7 @@ Test(overlay, a_work_directory_of_the_callers)
 	expect_exit(BOX_SH(l.box, "rm -r dir; mkdir dir; echo x >new"), 0);
 	expect_file(path_in(l.upper, "new"), "x\n");
 	/* It stays, but what the kernel put there without rights does not. */
-	cr_expect_str_eq(entries_of(work), "");
+	expect_names(work, "");
 	cr_expect_eq(rmdir(work), 0);
 }
 
@@ -307,7 +283,7 @@ Test(overlay, a_hundred_layers)
 		   "wc -l");
 	expect_exit(o, 0);
 	expect_out(o, "101\n99\n100\n");
-	cr_expect_str_eq(entries_of(l.upper), "f0 f99 ");
+	expect_names(l.upper, "f0 f99 ");
 	box_expect_clean(l.box);
 }
 
@@ -361,11 +337,10 @@ Test(overlay, without_an_upper_or_with_a_bad_one)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		box_profile_alone(l.box, "[workspace]\npath = %s\n"
 				  "mode = overlay\n%s", work, bad[i].lines);
-		box_expect_refused(l.box, BOX_RUN(l.box, BOX_MARK), 125,
-				   bad[i].where, bad[i].text, NULL);
-		cr_expect_str_eq(entries_of(l.upper), "");
+		BOX_EXPECT_REFUSED(l.box, bad[i].where, bad[i].text);
+		expect_names(l.upper, "");
 	}
-	cr_expect_str_eq(entries_of(top), "conf file upper work ");
+	expect_names(top, "conf file upper work ");
 	expect_tree_unchanged(l.lower, work, TREE_TOUCHED);
 }
 
@@ -375,8 +350,7 @@ Test(overlay, an_upper_that_is_of_no_use)
 
 	box_profile_alone(l.box, "[workspace]\npath = %s\nupper = %s\n",
 			  l.box->work, l.upper);
-	box_expect_refused(l.box, BOX_RUN(l.box, BOX_MARK), 125, "p.ini:3",
-			   "upper", "overlay", NULL);
+	BOX_EXPECT_REFUSED(l.box, "p.ini:3", "upper", "overlay");
 }
 
 Test(overlay, an_upper_on_an_overlay)
@@ -403,8 +377,7 @@ Test(overlay, an_upper_on_an_overlay)
 	box_profile_alone(l.box, "[workspace]\npath = %s\nmode = overlay\n"
 			  "upper = %s/u\n", l.box->work, merged);
 	l.box->host = host_read();
-	box_expect_refused(l.box, BOX_RUN(l.box, BOX_MARK), 125, "p.ini:2",
-			   path_in(merged, "u"), NULL);
+	BOX_EXPECT_REFUSED(l.box, "p.ini:2", path_in(merged, "u"));
 	umount2(merged, MNT_DETACH);
 }
 

@@ -233,8 +233,7 @@ Test(status, where_it_cannot_be_written)
 			     "--status-fd", "9", "--", BOX_MARK) }),
 		125, "status-fd: descriptor 9: Bad file descriptor", NULL);
 	box_profile(box, "[report]\nstatus-file = /no/such/file\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125,
-			   "status-file '/no/such/file'", NULL);
+	BOX_EXPECT_REFUSED(box, "status-file '/no/such/file'");
 }
 
 /* A reader that goes away is no reason to stop, nor to die. */
@@ -281,6 +280,37 @@ Test(status, that_cannot_be_written_any_more)
 		125, "status-fd 9 to write to: Bad file descriptor", NULL);
 	close(full);
 	close(input);
+}
+
+/* By name, and with room asked for in vain; the audit's line likewise. */
+Test(status, and_audit_of_a_full_device)
+{
+	static const char *const keys[][2] = {
+		{ "status-file", "status" }, { "audit-file", "audit" },
+	};
+	struct box *box = box_make();
+
+	for (size_t i = 0; i < 2; i++) {
+		box_profile(box, "[report]\n%s = /dev/full\n", keys[i][0]);
+		for (int status = 0; status < 6; status += 5) {
+			const struct outcome *o = BOX_SH(box, arena_format(
+				"echo ran; exit %d", status));
+
+			expect_exit(o, status);
+			expect_out(o, "ran\n");
+			expect_err(o, arena_format(
+				"sbx-launch: write the %s record: "
+				"No space left on device\n", keys[i][1]));
+		}
+	}
+	/* The one that can be written is. */
+	box_profile(box, "[report]\nstatus-file = /dev/full\n"
+		    "audit-file = %s\n", audit_of(box));
+	expect_exit(BOX_SH(box, "exit 3"), 3);
+	expect_json(audit_of(box), "r['exitCode']", "3\n");
+	/* A launch that fails says why it did. */
+	expect_err_has(BOX_RUN(box, "no-such-command"), "no-such-command");
+	box_expect_clean(box);
 }
 
 /* ---- audit --------------------------------------------------------------------------------- */
@@ -370,9 +400,8 @@ Test(audit, that_cannot_be_opened_refuses_the_launch)
 	struct box *box = box_make();
 
 	box_profile(box, "[report]\naudit-file = /no/such/file\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125,
-			   "audit-file '/no/such/file': "
-			   "No such file or directory", NULL);
+	BOX_EXPECT_REFUSED(box, "audit-file '/no/such/file': "
+			   "No such file or directory");
 }
 
 Test(audit, of_any_bytes)

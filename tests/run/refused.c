@@ -133,8 +133,7 @@ Test(profile, before_the_first_section)
 	struct box *box = box_make();
 
 	box_profile_alone(box, "path = /tmp\n[workspace]\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:1",
-			   "section", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini:1", "section");
 }
 
 static void expect_bytes_refused(struct box *box, const void *data,
@@ -142,8 +141,7 @@ static void expect_bytes_refused(struct box *box, const void *data,
 				 const char *what)
 {
 	file_write_bytes(box->profile, data, length, 0644);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, where, what,
-			   NULL);
+	BOX_EXPECT_REFUSED(box, where, what);
 }
 
 Test(profile, zero_bytes)
@@ -172,19 +170,17 @@ Test(profile, a_line_of_a_megabyte)
 	memset(line + strlen(line), 'x', LENGTH);
 	strcat(line, "\n");
 	file_write(box->profile, line);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:2",
-			   "longer than", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini:2", "longer than");
 	sprintf(line, "; ");
 	memset(line + strlen(line), 'x', LENGTH);
 	strcat(line, "\n[exec]\nchdir = /usr\n");
 	file_write(box->profile, line);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:1",
-			   "longer than", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini:1", "longer than");
 	sprintf(line, "[workspace]\npath = /");
 	memset(line + strlen(line), 'x', LENGTH);
 	strcat(line, "\n");
 	file_write(box->profile, line);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:2", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini:2");
 	/* What an exec can pass on is read to its last byte. */
 	line = memset(arena_take(MOST + 1), 'x', MOST);
 	file_write(box->profile, arena_format("[setenv]\nA = %sy\n", line));
@@ -202,14 +198,12 @@ Test(profile, a_million_lines)
 	for (int i = 0; i < LINES; i++)
 		memcpy(text + 2 * i, ";\n", 2);
 	file_write(box->profile, text);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:100001",
-			   "more than 100000 lines", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini:100001", "more than 100000 lines");
 	/* As many as there may be are read to the last. */
 	strcpy(text + MOST * 2, "chdri = /usr\n");
 	memcpy(text, "[exec]\n", 7);
 	file_write(box->profile, text);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:99989",
-			   "chdri", "chdir", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini:99989", "chdri", "chdir");
 }
 
 Test(profile, huge)
@@ -217,7 +211,7 @@ Test(profile, huge)
 	struct box *box = box_make();
 
 	cr_assert_eq(truncate(box->profile, (off_t)1 << 33), 0);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini");
 }
 
 Test(profile, values_are_exact)
@@ -259,12 +253,10 @@ Test(profile, includes)
 		   "of one, of two\n/usr\n/home:\n\n/root:\n");
 	/* An error names the file that has it. */
 	file_write(path_in(box->conf, "two.ini"), "[mask]\n\ntmpf = /home\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "two.ini:3",
-			   "tmpfs", NULL);
+	BOX_EXPECT_REFUSED(box, "two.ini:3", "tmpfs");
 	file_write(path_in(box->conf, "two.ini"),
 		   "[profile]\ninclude = p.ini\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "two.ini:2",
-			   "includes itself", NULL);
+	BOX_EXPECT_REFUSED(box, "two.ini:2", "includes itself");
 }
 
 /* ---- the file ----------------------------------------------------------------------------------- */
@@ -364,8 +356,7 @@ Test(trust, below_what_the_sandbox_can_write)
 	link_make(profile, path_in(box->conf, "link.ini"));
 	expect_profile_refused(box, path_in(box->conf, "link.ini"), "below");
 	box_profile_alone(box, "[profile]\ninclude = ../work/deep/q.ini\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "q.ini", "below",
-			   NULL);
+	BOX_EXPECT_REFUSED(box, "q.ini", "below");
 	file_write(profile, arena_format("[mounts]\nbind = %s /tmp\n",
 					 box->work));
 	expect_profile_refused(box, profile, "below");
@@ -550,10 +541,8 @@ Test(machine, a_root_that_only_root_may_enter)
 	root = path_in(box->top, "root");
 	directory_make(root, 0700);
 	box_profile_alone(box, "[root]\nsource = %s\n", root);
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125,
-			   arena_format("enter '%s' as the root of the "
-					"sandbox: Permission denied\n", root),
-			   "chmod o+x", NULL);
+	BOX_EXPECT_REFUSED(box, arena_format("enter '%s' as the root of the "
+			   "sandbox: Permission denied\n", root), "chmod o+x");
 }
 
 Test(machine, directories_of_the_system_are_no_workspaces)
@@ -561,11 +550,10 @@ Test(machine, directories_of_the_system_are_no_workspaces)
 	struct box *box = box_make();
 
 	box_profile_alone(box, "[workspace]\npath = /etc\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:2",
-			   "'/etc' is a directory of the system", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini:2",
+			   "'/etc' is a directory of the system");
 	box_profile_alone(box, "[workspace]\npath = /etc\nmode = ro\n");
 	expect_exit(BOX_RUN(box, "sh", "-c", "exit 5"), 5);
 	box_profile_alone(box, "[mask]\ntmpfs = /proc\n");
-	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "p.ini:2",
-			   "'/proc' is the sandbox's own", NULL);
+	BOX_EXPECT_REFUSED(box, "p.ini:2", "'/proc' is the sandbox's own");
 }

@@ -21,17 +21,31 @@
 		  (outcome)->end_ms < (most) + 4000, "%s",                \
 		  outcome_describe(outcome))
 
-Test(timeout, ends_what_takes_too_long)
+/* The time-out in @limits ends @argv, and nothing is left. */
+static const struct outcome *time_out(const char *limits,
+				      const char *const *argv)
 {
 	struct box *box = box_make();
 	const struct outcome *o;
 
-	box_profile(box, "[limits]\ntimeout = 600ms\n");
-	o = BOX_SH(box, "echo so far; exec sleep 99");
+	box_profile(box, "[limits]\n%s", limits);
+	o = BOX_RUN(box, argv[0], argv[1], argv[2]);
 	expect_exit(o, 124);
+	box_expect_clean(box);
+	return o;
+}
+
+#define TIME_OUT_SH(limits, text) time_out(limits, ARGV("sh", "-c", text))
+#define TIME_OUT_PYTHON(limits, ...)                                      \
+	time_out(limits, ARGV(PYTHON, "-c", __VA_ARGS__))
+
+Test(timeout, ends_what_takes_too_long)
+{
+	const struct outcome *o = TIME_OUT_SH("timeout = 600ms\n",
+		"echo so far; exec sleep 99");
+
 	expect_out(o, "so far\n");
 	expect_between(o, 600U, 900U);
-	box_expect_clean(box);
 }
 
 Test(timeout, leaves_alone_what_does_not)
@@ -47,29 +61,21 @@ Test(timeout, leaves_alone_what_does_not)
 
 Test(timeout, gives_the_command_its_grace)
 {
-	struct box *box = box_make();
-	const struct outcome *o;
+	const struct outcome *o = TIME_OUT_SH("timeout = 500ms\ngrace = 10s\n",
+		"trap 'echo tidy; exit 0' TERM; "
+		"while :; do sleep 0.05; done");
 
-	box_profile(box, "[limits]\ntimeout = 500ms\ngrace = 10s\n");
-	o = BOX_SH(box, "trap 'echo tidy; exit 0' TERM; "
-			"while :; do sleep 0.05; done");
-	expect_exit(o, 124);
 	expect_out(o, "tidy\n");
 	expect_between(o, 500U, 1500U);
-	box_expect_clean(box);
 }
 
 Test(timeout, kills_all_after_the_grace)
 {
-	struct box *box = box_make();
-	const struct outcome *o;
+	const struct outcome *o = TIME_OUT_SH("timeout = 400ms\ngrace = 500ms\n",
+		"trap '' TERM HUP INT; setsid sleep 98 & "
+		"sleep 97 & sleep 96; sleep 95");
 
-	box_profile(box, "[limits]\ntimeout = 400ms\ngrace = 500ms\n");
-	o = BOX_SH(box, "trap '' TERM HUP INT; setsid sleep 98 & "
-			"sleep 97 & sleep 96; sleep 95");
-	expect_exit(o, 124);
 	expect_between(o, 900U, 1300U);
-	box_expect_clean(box);
 }
 
 /* As by the system-call filter of a container that is older than the call. */
@@ -91,23 +97,14 @@ Test(timeout, kills_where_pidfd_send_signal_is_refused)
 
 Test(timeout, kills_what_is_stopped)
 {
-	struct box *box = box_make();
-	const struct outcome *o;
-
-	box_profile(box, "[limits]\ntimeout = 400ms\ngrace = 300ms\n");
-	o = BOX_SH(box, "trap '' TERM; kill -STOP $$");
-	expect_exit(o, 124);
-	box_expect_clean(box);
+	TIME_OUT_SH("timeout = 400ms\ngrace = 300ms\n",
+		"trap '' TERM; kill -STOP $$");
 }
 
 /* A tracer holds its process, deaf to TERM both, and nobody continues it. */
 Test(timeout, kills_what_is_traced)
 {
-	struct box *box = box_make();
-	const struct outcome *o;
-
-	box_profile(box, "[limits]\ntimeout = 1s\ngrace = 200ms\n");
-	o = BOX_PYTHON(box,
+	const struct outcome *o = TIME_OUT_PYTHON("timeout = 1s\ngrace = 200ms\n",
 		"import ctypes, os, signal, time\n"
 		"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 		"pid = os.fork()\n"
@@ -119,33 +116,23 @@ Test(timeout, kills_what_is_traced)
 		"state = open(f'/proc/{pid}/status').read()\n"
 		"print(state[state.index('State:'):][7:8], flush=True)\n"
 		"time.sleep(99)\n");
-	expect_exit(o, 124);
+
 	expect_out(o, "t\n");
-	box_expect_clean(box);
 }
 
 /* TERM reaches it as soon as it goes on, and it is made to go on. */
 Test(timeout, wakes_what_is_stopped)
 {
-	struct box *box = box_make();
-	const struct outcome *o;
+	const struct outcome *o = TIME_OUT_SH("timeout = 400ms\ngrace = 20s\n",
+		"trap 'echo awake; exit 1' TERM; kill -STOP $$");
 
-	box_profile(box, "[limits]\ntimeout = 400ms\ngrace = 20s\n");
-	o = BOX_SH(box, "trap 'echo awake; exit 1' TERM; kill -STOP $$");
-	expect_exit(o, 124);
 	expect_out(o, "awake\n");
 	expect_between(o, 400U, 3000U);
-	box_expect_clean(box);
 }
 
 Test(timeout, ends_a_fork_loop)
 {
-	struct box *box = box_make();
-	const struct outcome *o;
-
-	box_profile(box, "[limits]\nprocesses = 30\ntimeout = 700ms\n"
-			 "grace = 300ms\n");
-	o = BOX_PYTHON(box,
+	TIME_OUT_PYTHON("processes = 30\ntimeout = 700ms\ngrace = 300ms\n",
 		"import os, signal\n"
 		"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 		"while True:\n"
@@ -153,8 +140,6 @@ Test(timeout, ends_a_fork_loop)
 		"        os.fork()\n"
 		"    except OSError:\n"
 		"        pass\n");
-	expect_exit(o, 124);
-	box_expect_clean(box);
 }
 
 Test(timeout, from_the_command_line)
