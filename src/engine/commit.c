@@ -49,7 +49,7 @@ static int settle_locked(const struct run *run, const char *path,
 {
 	const struct plan_workspace *workspace = &run->plan->workspace;
 	bool commits = workspace->commits &&
-		       !strcmp(path, lower_of(workspace));
+		       !strcmp(path, plan_commit_target(run->plan));
 	int r = journal_check(place, err);
 
 	if (r < 0 && commits)
