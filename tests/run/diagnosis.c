@@ -169,8 +169,12 @@ Test(namespaces, without_an_id)
 	       "first");
 }
 
+/* Nobody else sees the mount, whatever is shared with whom. */
 static int enter_chroot(const void *root)
 {
+	CHECK(unshare(CLONE_NEWNS) == 0);
+	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	CHECK(mount("/", root, NULL, MS_BIND | MS_REC, NULL) == 0);
 	CHECK(chroot(root) == 0);
 	CHECK(chdir("/") == 0);
 	return 0;
@@ -185,14 +189,11 @@ Test(namespaces, in_a_chroot)
 	box = plain_box("");
 	root = path_in(box->top, "root");
 	directory_make(root, 0755);
-	cr_assert_eq(mount("/", root, NULL, MS_BIND | MS_REC, NULL), 0);
-	box->host = host_read();
 	EXPECT(box, WITH(.call = enter_chroot, .data = root), 125, "chroot",
 	       "make the namespaces: clone3: running in a chroot, where the "
 	       "kernel gives no user namespaces (EPERM)",
 	       "enter the tree with pivot_root or as a container's root "
 	       "instead of with chroot");
-	umount2(root, MNT_DETACH);
 }
 
 static int few_processes(const void *data)
@@ -268,38 +269,33 @@ Test(namespaces, forbidden_by_apparmor)
 	umount2("/proc/sys/kernel", MNT_DETACH);
 }
 
-static int confine(const void *label)
+/* In @top: the directory "root" and a file "label". */
+static int confine(const void *top)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/attr/current", (int)getpid());
 	CHECK(unshare(CLONE_NEWNS) == 0);
-	CHECK(mount(label, path, NULL, MS_BIND, NULL) == 0);
-	CHECK(chroot(".") == 0);
-	return 0;
+	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	CHECK(mount(path_in(top, "label"), path, NULL, MS_BIND, NULL) == 0);
+	return enter_chroot(path_in(top, "root"));
 }
 
 /* Without a filter a label is to blame, whatever else says EPERM. */
 Test(namespaces, refused_by_a_security_module)
 {
 	struct box *box;
-	const char *root, *label;
 
 	box_need_mounts();
 	box = plain_box("");
-	root = path_in(box->top, "root");
-	label = path_in(box->top, "label");
-	directory_make(root, 0755);
-	file_write(label, "some-container (enforce)\n");
-	cr_assert_eq(mount("/", root, NULL, MS_BIND | MS_REC, NULL), 0);
-	box->host = host_read();
-	EXPECT(box, WITH(.cwd = root, .call = confine, .data = label), 125,
+	directory_make(path_in(box->top, "root"), 0755);
+	file_write(path_in(box->top, "label"), "some-container (enforce)\n");
+	EXPECT(box, WITH(.call = confine, .data = box->top), 125,
 	       "userns-lsm", "make the namespaces: clone3: a security module "
 	       "refuses user namespaces to 'some-container' (EPERM)",
 	       "give the program or its container a policy that allows them: "
 	       "docker or podman run --security-opt apparmor=unconfined or "
 	       "label=disable");
-	umount2(root, MNT_DETACH);
 }
 
 /* ---- no id maps, no rights ------------------------------------------------------ */
