@@ -12,8 +12,8 @@
  *
  * Of each call the first and the last in each process are tried; in the other
  * shapes only the last, of those that are made more often than in the first.  With
- * SBX_FAULT_ALL in the environment, all, with several errors each, and a line
- * on stderr tells of each.
+ * SBX_FAULT_ALL in the environment, all, with several errors each (if that is
+ * the name of an error, with that one), and a line on stderr tells of each.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -294,6 +294,11 @@ static bool is_sample(const struct call *call, const struct calls *all,
 				count_of(known, call->name);
 }
 
+static bool is_wanted(const char *everything, const char *error)
+{
+	return *everything != 'E' || !strcmp(everything, error);
+}
+
 /* @plain: another shape, whose calls have been tried. */
 static void try_all(struct shape *shape, const struct shape *plain)
 {
@@ -318,7 +323,7 @@ static void try_all(struct shape *shape, const struct shape *plain)
 		    (!tries_all && !is_sample(call, calls, known)))
 			continue;
 		for (size_t e = 0; e < ARRAY_SIZE(errors); e++)
-			if (tries_all || !e)
+			if (tries_all ? is_wanted(everything, errors[e]) : !e)
 				try_one(shape, call, errors[e], tries_all);
 	}
 }
