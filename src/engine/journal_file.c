@@ -117,6 +117,20 @@ static char *take_line(char **at, const char *end)
 	return line;
 }
 
+/* Nothing but names: ".." would lead out of the directory. */
+static bool is_inside(const char *path)
+{
+	for (;; path++) {
+		size_t length = strcspn(path, "/");
+
+		if (!length || (length <= 2 && !strncmp(path, "..", length)))
+			return false;
+		path += length;
+		if (!*path)
+			return true;
+	}
+}
+
 /* A step; false: it is the end, or nonsense, and @at is where it was. */
 static bool parse_step(char **at, const char *end, struct journal_step *step)
 {
@@ -137,6 +151,10 @@ static bool parse_step(char **at, const char *end, struct journal_step *step)
 	step->kind = (enum journal_kind)(letter - kind_letters);
 	step->path = next;
 	next[size] = '\0';
+	if (!is_inside(next)) {
+		next[-1] = '\n';
+		return false;
+	}
 	*at = next + size + 1;
 	return true;
 }

@@ -143,37 +143,52 @@ static int refuse(const struct journal_place *place, struct error *err,
 	return error_result(err);
 }
 
+static int judge(const struct journal_place *place, const struct stat *status,
+		 struct error *err)
+{
+	struct stat owner;
+
+	if (fstat(place->directory, &owner) < 0)
+		return error_set(err, errno, "stat the directory");
+	if (!S_ISDIR(status->st_mode))
+		return refuse(place, err, S_ISLNK(status->st_mode) ?
+			      "it is a symbolic link" :
+			      "it is not a directory");
+	/* Root may have been stopped before it gave the stage away. */
+	if (status->st_uid != owner.st_uid && status->st_uid != geteuid())
+		return refuse(place, err, "it belongs to user %u, and the "
+			      "directory to user %u", status->st_uid,
+			      owner.st_uid);
+	if (status->st_mode & 022)
+		return refuse(place, err, "others can write to it");
+	return 0;
+}
+
 int journal_check(const struct journal_place *place, struct error *err)
 {
-	struct stat status, owner;
+	struct stat status;
+	int r;
 
 	if (fstatat(place->parent, place->stage, &status,
 		    AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 :
 		       error_set(err, errno, "stat '%s'", place->stage_path);
-	if (fstat(place->directory, &owner) < 0)
-		return error_set(err, errno, "stat the directory");
-	if (!S_ISDIR(status.st_mode))
-		return refuse(place, err, S_ISLNK(status.st_mode) ?
-			      "it is a symbolic link" :
-			      "it is not a directory");
-	/* Root may have been stopped before it gave the stage away. */
-	if (status.st_uid != owner.st_uid && status.st_uid != geteuid())
-		return refuse(place, err, "it belongs to user %u, and the "
-			      "directory to user %u", status.st_uid,
-			      owner.st_uid);
-	if (status.st_mode & 022)
-		return refuse(place, err, "others can write to it");
-	return 1;
+	r = judge(place, &status, err);
+	return r < 0 ? r : 1;
 }
 
+/* Who owns what holds it may have put something else there since. */
 int journal_reopen(const struct journal_place *place, struct error *err)
 {
-	int fd = openat(place->parent, place->stage, O_RDONLY | O_DIRECTORY |
-			O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = openat(place->parent, place->stage, O_RDONLY |
+				   O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
 
-	return fd < 0 ? error_set(err, errno, "open '%s'", place->stage_path) :
-	       fd;
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return error_set(err, errno, "open '%s'", place->stage_path);
+	if (judge(place, &status, err) < 0)
+		return error_result(err);
+	return take_fd(&fd);
 }
 
 static bool is_of_a_stage(const char *name)

@@ -239,6 +239,29 @@ Test(commit_place, of_a_layer_with_another_name)
 	expect_landed(&place);
 }
 
+/* An earlier payload may have had what holds the layer for a workspace. */
+Test(commit_place, that_leads_out)
+{
+	static const char *const paths[] = { "..", "dir/../..", "/", ".", "" };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct place place = make_place();
+		struct stat layer;
+
+		directory_make(place.stage, 0700);
+		cr_assert_eq(stat(place.box->work, &layer), 0);
+		file_write(path_in(place.stage, "journal"), arena_format(
+			"sbx-launch-commit 1 %lu %lu\nM 0 %d %d %zu\n%s\n"
+			"end 1\n", (unsigned long)layer.st_dev,
+			(unsigned long)layer.st_ino, 0711, 0700,
+			strlen(paths[i]), paths[i]));
+		expect_exit(BOX_SH(place.box, "true"), 125);
+		expect_reason(&place, "commit-pending");
+		cr_expect_eq(file_mode(place.box->top), S_IFDIR | 0700);
+		cr_expect_eq(file_mode(place.box->work), S_IFDIR | 0700);
+	}
+}
+
 static const struct outcome *check(const struct place *place)
 {
 	return program_run(&(struct program){
