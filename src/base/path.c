@@ -55,6 +55,8 @@ char *path_join(struct arena *arena, const char *base, const char *name)
 	if (*name == '/')
 		return arena_strdup(arena, name);
 	joined = arena_alloc(arena, length + 1 + name_size);
+	/* The end comes with @name. */
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	memcpy(joined, base, length);
 	if (!length || base[length - 1] != '/')
 		joined[length++] = '/';
