@@ -65,7 +65,9 @@ struct unit {
 };
 
 static int parse_with_unit(const char *text, const struct unit *units,
-			   size_t count, uint64_t *ret_value)
+			   size_t count,
+			   int (*compare)(const char *a, const char *b),
+			   uint64_t *ret_value)
 {
 	const char *rest;
 	uint64_t value;
@@ -74,7 +76,7 @@ static int parse_with_unit(const char *text, const struct unit *units,
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < count; i++) {
-		if (strcasecmp(rest, units[i].name))
+		if (compare(rest, units[i].name) != 0)
 			continue;
 		if (value > UINT64_MAX / units[i].factor)
 			return -ERANGE;
@@ -94,7 +96,8 @@ int text_parse_size(const char *text, uint64_t *ret_bytes)
 		{ "t", 1ULL << 40 },
 	};
 
-	return parse_with_unit(text, units, ARRAY_SIZE(units), ret_bytes);
+	return parse_with_unit(text, units, ARRAY_SIZE(units), strcasecmp,
+			       ret_bytes);
 }
 
 int text_parse_duration(const char *text, uint64_t *ret_ms)
@@ -110,7 +113,8 @@ int text_parse_duration(const char *text, uint64_t *ret_ms)
 		*ret_ms = 0;
 		return 0;
 	}
-	return parse_with_unit(text, units, ARRAY_SIZE(units), ret_ms);
+	/* "5M" is a size, for whoever reads it. */
+	return parse_with_unit(text, units, ARRAY_SIZE(units), strcmp, ret_ms);
 }
 
 int text_parse_bool(const char *text, bool *ret_value)

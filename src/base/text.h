@@ -18,7 +18,8 @@ int text_parse_u64(const char *text, uint64_t *ret_value);
 int text_parse_mode(const char *text, unsigned *ret_mode);
 /* Bytes, with an optional k, m, g or t (powers of 1024, either case). */
 int text_parse_size(const char *text, uint64_t *ret_bytes);
-/* Milliseconds; the unit (ms, s, m, h) must be there unless it is "0". */
+/* Milliseconds; the unit (ms, s, m, h; no capitals) must be there unless it
+ * is "0". */
 int text_parse_duration(const char *text, uint64_t *ret_ms);
 /* "yes" or "no". */
 int text_parse_bool(const char *text, bool *ret_value);

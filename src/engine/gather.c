@@ -183,6 +183,13 @@ int gather_check(const struct op *op, struct source *source, int fd,
 	return error_result(err);
 }
 
+bool gather_may_skip(const struct plan *plan, const struct op *op, int mount)
+{
+	return op->flags & OP_OPTIONAL &&
+	       (mount == -ENOENT || (mount == -ENOTDIR &&
+				     plan->rules == PLAN_RULES_PROFILE));
+}
+
 static int gather_bind(const struct child *child, const struct op *op,
 		       struct source *source, struct error *err)
 {
@@ -199,7 +206,7 @@ static int gather_bind(const struct child *child, const struct op *op,
 				      arena_printf(child->arena, "/%s",
 						   op->source),
 				      MOUNTFD_RECURSIVE, err);
-	if (mount == -ENOENT && op->flags & OP_OPTIONAL) {
+	if (gather_may_skip(child->plan, op, mount)) {
 		source->skipped = true;
 		return 0;
 	}

@@ -100,7 +100,7 @@ static int map_bind(struct run *run, struct idmaps *maps, const struct op *op,
 	struct mountfd_attr attr;
 	int mount = gather_clone(run->plan, op, err);
 
-	if (mount == -ENOENT && op->flags & OP_OPTIONAL) {
+	if (gather_may_skip(run->plan, op, mount)) {
 		/* The child tells the monitor of it. */
 		source->skipped = true;
 		return 0;

@@ -69,6 +69,13 @@ static void add_link(struct plan *plan, const char *path)
 	op->target = arena_strndup(plan->arena, target, (size_t)length);
 }
 
+/* An empty one, for a mask to lie on: what is not there cannot be masked. */
+static void add_tmp(struct plan *plan)
+{
+	plan_add_op(plan, OP_DIR, PHASE_SYSTEM,
+		    plan->root.system_origin)->dest = "/tmp";
+}
+
 void system_root_add(struct plan *plan)
 {
 	struct stat info;
@@ -84,4 +91,5 @@ void system_root_add(struct plan *plan)
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (stat(files[i], &info) >= 0)
 			add_bind(plan, files[i]);
+	add_tmp(plan);
 }

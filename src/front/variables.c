@@ -168,7 +168,12 @@ static const struct variable {
 	{ "profile-dir", get_profile_dir },
 };
 
-/* A home of "/" is how containers say that there is none. */
+/* How containers and accounts of services say that there is no home. */
+static bool is_no_home(const char *path)
+{
+	return !strcmp(path, "/") || !strcmp(path, "/dev/null");
+}
+
 static int get_known(const struct variable *variable,
 		     struct variables *variables, const char *fallback,
 		     const char **ret_value, struct error *err)
@@ -179,7 +184,7 @@ static int get_known(const struct variable *variable,
 	if (!fallback)
 		return variable->get(variables, ret_value, err);
 	if (variable->get(variables, &value, &ignored) < 0 ||
-	    (variable->get == get_home && !strcmp(value, "/")))
+	    (variable->get == get_home && is_no_home(value)))
 		value = fallback;
 	*ret_value = value;
 	return 0;

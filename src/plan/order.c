@@ -276,8 +276,22 @@ static int different(const struct plan *plan, const struct op *a,
 }
 
 /*
- * Drop operations that say the same as an earlier one of the same place.
- * What drops out is marked by kind OP_COUNT and squeezed out at the end.
+ * A mask is refined by the file that includes its file, which was read later:
+ * both hide the place, and that one says how.
+ */
+static bool is_refined(const struct op *mask, const struct op *again)
+{
+	return mask->role == ROLE_MASK && again->role == ROLE_MASK &&
+	       mask->kind == again->kind &&
+	       mask->origin.kind == ORIGIN_FILE &&
+	       again->origin.kind == ORIGIN_FILE &&
+	       strcmp(mask->origin.name, again->origin.name) != 0;
+}
+
+/*
+ * Drop operations that say the same as an earlier one of the same place, and
+ * masks that a later file refines.  What drops out is marked by kind OP_COUNT
+ * and squeezed out at the end.
  */
 static int drop_doubles(struct plan *plan, struct error *err)
 {
@@ -298,6 +312,10 @@ static int drop_doubles(struct plan *plan, struct error *err)
 
 		if (strcmp(list[i - 1].place, list[i].place) != 0)
 			continue;
+		if (is_refined(first, again)) {
+			first->kind = OP_COUNT;
+			continue;
+		}
 		if (!is_same_op(first, again))
 			return different(plan, first, again, err);
 		first->flags &= again->flags | ~(unsigned)OP_OPTIONAL;

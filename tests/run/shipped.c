@@ -128,6 +128,28 @@ Test(py, layer_under_a_mask_is_imported_and_read_only)
 	expect_out(o, "42\nRead-only file system\n");
 }
 
+/* A home that is masked for another reason, none at all, one of a service. */
+Test(py, homes_of_all_kinds)
+{
+	static const char *const homes[] = {
+		"/tmp", "//tmp/", "/tmp/home", "/var/run", "/run/user/1", "/",
+		"/dev/null", "/nonexistent", "", "relative",
+	};
+	const char *workspace = workspace_with("a.sh", "echo $HOME\n");
+
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
+		const struct outcome *o;
+
+		setenv("HOME", homes[i], 1);
+		o = launch(workspace, "sh", "a.sh", NULL);
+		expect_exit(o, 0);
+		expect_out(o, "/tmp\n");
+		o = launch(workspace, "workspace", "sh", "a.sh", NULL);
+		expect_exit(o, 0);
+		expect_out(o, "/tmp\n");
+	}
+}
+
 Test(py, directory_that_is_masked_is_no_workspace)
 {
 	const struct outcome *o = launch("/tmp", "py", "script.py", NULL);
@@ -215,6 +237,21 @@ Test(workspace, minimal_system_with_the_directory_at_workspace)
 
 	expect_exit(o, 0);
 	expect_out(o, "/workspace\ninput\nrefused\nrefused\n");
+	expect_file(path_in(workspace, "out"), "output\n");
+}
+
+/* Under its own name, and so on top of the mask. */
+Test(workspace, named_below_a_mask)
+{
+	const char *workspace;
+	const struct outcome *o;
+
+	setenv("TMPDIR", "/tmp", 1);
+	workspace = workspace_with("in", "input\n");
+	o = launch("/", "workspace", "--workspace", workspace, "sh", "-c",
+		   "pwd; cat in; echo output >out; ls /tmp | wc -l", NULL);
+	expect_exit(o, 0);
+	expect_out(o, arena_format("%s\ninput\n1\n", workspace));
 	expect_file(path_in(workspace, "out"), "output\n");
 }
 

@@ -162,59 +162,6 @@ Test(view, mounts_made_later_on_the_host_stay_out)
 	umount(late);
 }
 
-/*
- * A server that does not answer must not keep a sandbox from starting that
- * has no use for it, and when it has, the error says where it waits.
- */
-Test(view, a_mount_whose_server_hangs)
-{
-	const struct outcome *o;
-	struct process *server;
-	struct box *box;
-	const char *place;
-
-	box_need_root();
-	box_need_mounts();
-	box = box_make();
-	place = "/usr/share/doc";
-	server = process_start(&(struct program){
-		.argv = ARGV(PYTHON, sbx_source("tests/run/scripts/hung.py"),
-			     place), .time_limit = 60000 });
-	if (!process_await(server, "mounted\n"))
-		harness_fail("%s", outcome_describe(process_finish(server)));
-	box->host = host_read();
-	expect_out(BOX_SH(box, "echo on"), "on\n");
-	box_profile(box, "[mask]\ntmpfs = %s\n", place);
-	o = program_run(&(struct program){
-		.argv = BOX_ARGV(box, "ls", "-A", place) });
-	cr_expect(!o->timed_out, "%s", outcome_describe(o));
-	if (o->exit)
-		box_expect_refused(box, o, 125, place, NULL);
-	box_profile_alone(box, "[layers]\nlayer = %s /opt\n", place);
-	o = BOX_RUN(box, "echo", "on");
-	cr_expect(!o->timed_out, "%s", outcome_describe(o));
-	if (o->exit)
-		box_expect_refused(box, o, 125, place, NULL);
-	box_profile_alone(box, "[workspace]\npath = %s /opt\n", place);
-	o = BOX_RUN(box, "echo", "on");
-	cr_expect(!o->timed_out, "%s", outcome_describe(o));
-	if (o->exit)
-		box_expect_refused(box, o, 125, place, NULL);
-	box_profile_alone(box, "[workspace]\npath = %s /opt\n"
-			  "[security]\nrun-as = caller\n", place);
-	o = BOX_RUN(box, "echo", "on");
-	cr_expect(!o->timed_out, "%s", outcome_describe(o));
-	if (o->exit)
-		box_expect_refused(box, o, 125, arena_format(
-			"p.ini:2: bind '%s' on '/opt' makes no progress for 10 "
-			"s\nsbx-launch: fuse at '%s' does not answer: unmount "
-			"it (umount -l), restart its server, or leave it out\n",
-			place, place), NULL);
-	process_signal(server, SIGKILL);
-	process_finish(server);
-	umount2(place, MNT_DETACH);
-}
-
 /* ---- /dev, /proc, /tmp -------------------------------------------------------------------- */
 
 Test(view, dev)
@@ -417,7 +364,7 @@ Test(root, empty_with_the_system_in_it)
 		   "getent passwd 0 | cut -d: -f1; true >/x; true >/etc/x; "
 		   PYTHON " -c 'import ssl, sqlite3; print(6 * 7)'; true");
 	expect_exit(o, 0);
-	expect_out(o, "bin\ndev\netc\nlib\nlib64\nproc\nsbin\nusr\nworkspace\n"
+	expect_out(o, "bin\ndev\netc\nlib\nlib64\nproc\nsbin\ntmp\nusr\nworkspace\n"
 		   "/workspace\n0\nroot\n42\n");
 	expect_err_has(o, "/x: Read-only file system");
 	expect_err_has(o, "/etc/x: Read-only file system");

@@ -277,6 +277,29 @@ Test(order, masks_that_differ_in_a_detail)
 			"already");
 }
 
+/* The file that includes the other was read later, and refines it. */
+Test(order, a_mask_again_in_another_file)
+{
+	struct op *op;
+
+	add(OP_TMPFS, ROLE_MASK, "/m", 9)->flags = OP_READ_ONLY;
+	op = add(OP_TMPFS, ROLE_MASK, "/m", 2);
+	op->origin.name = "outer.ini";
+	op->size = 8192;
+	expect_order("bind /, proc /proc, dev /dev, tmpfs /m");
+	cr_expect_eq(plan->ops.at[3].size, 8192);
+	cr_expect_eq(plan->ops.at[3].flags, 0);
+	cr_expect_str_eq(plan->ops.at[3].origin.name, "outer.ini");
+}
+
+Test(order, a_mask_of_another_kind_in_another_file)
+{
+	add(OP_TMPFS, ROLE_MASK, "/m", 9);
+	add(OP_HIDE, ROLE_MASK, "/m", 2)->origin.name = "outer.ini";
+	expect_conflict("outer.ini:2: hide on '/m', where p.ini:9 puts tmpfs "
+			"already");
+}
+
 Test(order, a_link_to_a_place_that_is_taken)
 {
 	add(OP_TMPFS, ROLE_MASK, "/run", 1);
