@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/engine.h"
 #include "front/bwrap_args.h"
+#include "front/command.h"
 #include "front/front.h"
 #include "front/keys.h"
 #include "front/reach.h"
@@ -237,6 +238,22 @@ static struct engine_options options_for(const struct native_options *native,
 	};
 }
 
+/* A set-up that was ended from outside. */
+static int fail_check(int status, struct error *err)
+{
+	if (status == ERROR_STATUS_TIMEOUT) {
+		error_set(err, 0, "the time-out came before the set-up was "
+			  "done");
+		error_remedy(err, "give it more time: --timeout 10s");
+		error_reason(err, "timeout");
+	} else {
+		error_set(err, 0, "the set-up was ended before it was done, "
+			  "with status %d", status);
+		error_reason(err, "setup-killed");
+	}
+	return error_result(err);
+}
+
 static int run(struct arena *arena, const struct front *front,
 	       const struct engine_start *start)
 {
@@ -254,13 +271,14 @@ static int run(struct arena *arena, const struct front *front,
 	r = engine_run(plan, &options, &outcome, &err);
 	/* Ended from outside: a signal, the time-out. */
 	if (options.is_check && r >= 0 && outcome.status)
-		r = error_set(&err, 0, "the set-up was ended before it was "
-			      "done, with status %d", outcome.status);
+		r = fail_check(outcome.status, &err);
 	if (options.is_check)
 		return print_check(arena, plan, native->check, &survey,
 				   r < 0 ? &err : NULL);
-	if (r < 0)
+	if (r < 0) {
+		command_explain(plan, &err);
 		return print_error(arena, plan, &err);
+	}
 	if (outcome.has_warning)
 		print_error(arena, plan, &outcome.warning);
 	if (outcome.end_by_signal)
@@ -331,6 +349,7 @@ static int refuse_setuid(struct error *err)
 				 "be 0", geteuid());
 	error_set(err, 0, "this program must not be setuid or setgid");
 	error_remedy(err, "chmod ug-s %s", (const char *)getauxval(AT_EXECFN));
+	error_reason(err, "usage");
 	return error_result(err);
 }
 

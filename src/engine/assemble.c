@@ -207,11 +207,37 @@ static bool stays_empty(const struct plan *plan, const struct op *mask)
 	return true;
 }
 
+/*
+ * Is @point, a place to cover, a directory?  No server is asked for what is
+ * known; FUSE tells nobody but its own user even that, but not every open(2)
+ * is a question to it.
+ */
+static int is_directory(const struct child *child, int point,
+			const struct op *op, struct error *err)
+{
+	struct statx status;
+	char name[32];
+	int fd;
+
+	if (!statx(point, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE,
+		   &status))
+		return S_ISDIR(status.stx_mode);
+	if (errno != EACCES)
+		return error_set(err, errno, "stat '%s'", op->dest);
+	snprintf(name, sizeof(name), "self/fd/%d", point);
+	fd = openat(child->procfs, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno != ENOTDIR)
+		return error_set(err, errno, "open '%s'", op->dest);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static int do_mask(struct child *child, const struct op *op, struct error *err)
 {
 	auto_close int mount = -EBADF;
 	auto_close int point = point_find(child, op->dest, err);
-	struct stat status;
+	int r;
 
 	/* Over what is not there it has nothing to do. */
 	if (point == -ENOENT && op->flags & OP_OPTIONAL)
@@ -219,9 +245,10 @@ static int do_mask(struct child *child, const struct op *op, struct error *err)
 	if (point < 0)
 		return point == -ENOENT ?
 		       error_set(err, ENOENT, "mask '%s'", op->dest) : point;
-	if (fstatat(point, "", &status, AT_EMPTY_PATH) < 0)
-		return error_set(err, errno, "stat '%s'", op->dest);
-	if (!S_ISDIR(status.st_mode)) {
+	r = is_directory(child, point, op, err);
+	if (r < 0)
+		return r;
+	if (!r) {
 		error_set(err, ENOTDIR, "'%s' is a file", op->dest);
 		error_remedy(err, "a file is masked with: hide = %s",
 			     op->dest);
@@ -238,15 +265,16 @@ static int do_hide(struct child *child, const struct op *op, struct error *err)
 {
 	auto_close int point = point_find(child, op->dest, err);
 	auto_close int mount = -EBADF;
-	struct stat status;
+	int r;
 
 	if (point == -ENOENT)
 		return 0;
 	if (point < 0)
 		return point;
-	if (fstatat(point, "", &status, AT_EMPTY_PATH) < 0)
-		return error_set(err, errno, "stat '%s'", op->dest);
-	mount = apifs_blank(child, S_ISDIR(status.st_mode) ?
+	r = is_directory(child, point, op, err);
+	if (r < 0)
+		return r;
+	mount = apifs_blank(child, r ?
 			    BLANK_CLOSED_DIRECTORY : BLANK_CLOSED_FILE, err);
 	return mount < 0 ? mount :
 	       root_attach(child, mount, point, op->dest, err);

@@ -73,7 +73,7 @@ int gather_open(const struct plan *plan, const struct op *op, const char *path,
 		struct error *err);
 int gather_clone(const struct plan *plan, const struct op *op,
 		 struct error *err);
-/* @mount is the error of an optional source that is not there. */
+/* @mount is the error of an optional source that the caller cannot have. */
 bool gather_may_skip(const struct plan *plan, const struct op *op, int mount);
 /*
  * @fd is what the payload may write of @source: it has to be what the rules

@@ -125,6 +125,10 @@ static const struct {
 		"security module",
 		"look into the kernel's log for who refused (dmesg, journalctl "
 		"-k), and allow {call} there" },
+	[CONDITION_AUTOMOUNT] = { "source-missing",
+		"the automount at '{path}' mounts nothing there",
+		"see whether the daemon behind it runs, correct the path, or "
+		"write 'optional' behind it to go on without" },
 	[CONDITION_SOURCE_MISSING] = { "source-missing", NULL,
 		"make it, correct the path, or write 'optional' behind it to "
 		"go on without" },

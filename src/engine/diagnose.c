@@ -333,6 +333,35 @@ static bool is_source_call(const struct case_file *file)
 	return is_call(file, "open_tree") || is_call(file, "open");
 }
 
+/* The mount that shows @path. */
+static const struct mount_entry *mount_of(const struct mount_table *table,
+					  const char *path)
+{
+	const struct mount_entry *at = NULL;
+
+	for (size_t i = 0; i < table->entries.count; i++) {
+		const struct mount_entry *entry = &table->entries.at[i];
+
+		if (path_is_below(path, entry->target) &&
+		    (!at || strlen(entry->target) >= strlen(at->target)))
+			at = entry;
+	}
+	return at;
+}
+
+static bool is_automount(struct case_file *file)
+{
+	const struct mount_entry *at;
+	struct mount_table table;
+
+	if (file->code != ENOENT || !is_source_call(file) || !file->op ||
+	    !file->op->source || !read_mounts(file, &table))
+		return false;
+	at = mount_of(&table, file->op->source);
+	file->words.path = at ? at->target : NULL;
+	return at && !strcmp(at->type, "autofs");
+}
+
 static bool is_missing_source(struct case_file *file)
 {
 	return file->code == ENOENT && is_source_call(file);
@@ -351,22 +380,6 @@ static bool is_denied_source(struct case_file *file)
 		return false;
 	fd = open(file->op->source, O_PATH | O_CLOEXEC);
 	return fd < 0 && errno == EACCES;
-}
-
-/* The mount that shows @path. */
-static const struct mount_entry *mount_of(const struct mount_table *table,
-					  const char *path)
-{
-	const struct mount_entry *at = NULL;
-
-	for (size_t i = 0; i < table->entries.count; i++) {
-		const struct mount_entry *entry = &table->entries.at[i];
-
-		if (path_is_below(path, entry->target) &&
-		    (!at || strlen(entry->target) >= strlen(at->target)))
-			at = entry;
-	}
-	return at;
 }
 
 static bool is_idmap(struct case_file *file)
@@ -404,6 +417,7 @@ static const struct check proc_checks[] = {
 static const struct check mount_checks[] = {
 	{ is_too_many_files, CONDITION_OPEN_FILES },
 	{ is_mount_max, CONDITION_MOUNT_MAX },
+	{ is_automount, CONDITION_AUTOMOUNT },
 	{ is_missing_source, CONDITION_SOURCE_MISSING },
 	{ is_denied_source, CONDITION_SOURCE_DENIED },
 	{ is_proc_masked, CONDITION_PROC_MASKED },
@@ -430,6 +444,11 @@ static const struct check other_checks[] = {
 	{ is_process_limit, CONDITION_PROCESS_LIMIT },
 	{ lacks_setid, CONDITION_CAPABILITY },
 	{ is_filtered, CONDITION_CALL_DENIED },
+	{ NULL, 0 },
+};
+
+/* A call without a name was not refused by anybody. */
+static const struct check no_checks[] = {
 	{ NULL, 0 },
 };
 
@@ -468,6 +487,43 @@ static const struct check *checks_for(const char *call)
 	return other_checks;
 }
 
+/*
+ * What is left has no explanation but where it happened.  The word says what
+ * the caller has to look at.
+ */
+static const char *last_resort(const struct error *err)
+{
+	static const struct {
+		int code;         /* 0: any */
+		const char *stage; /* NULL: any */
+		const char *reason;
+	} rows[] = {
+		{ EMFILE, NULL, "open-files" },
+		{ ENFILE, NULL, "open-files" },
+		{ ENOMEM, NULL, "no-memory" },
+		{ ENOSPC, NULL, "no-space" },
+		{ EDQUOT, NULL, "no-space" },
+		{ 0, "spawn", "namespaces" },
+		{ 0, "map-ids", "uidmap" },
+		{ ENOENT, "gather", "source-missing" },
+		{ ENOTDIR, "gather", "source-missing" },
+		{ 0, "gather", "source-denied" },
+		{ EACCES, "switch-root", "source-denied" },
+		{ 0, "switch-root", "mount-denied" },
+		{ 0, "assemble", "mount-point" },
+		{ 0, "identity", "namespaces" },
+		{ 0, "confine", "verify" },
+		{ 0, "init", "verify" },
+		{ 0, "exec", "not-executable" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if ((!rows[i].code || rows[i].code == err->code) &&
+		    (!rows[i].stage || !strcmp(rows[i].stage, err->stage)))
+			return rows[i].reason;
+	return "";
+}
+
 void diagnose(const struct run *run, struct error *err)
 {
 	struct case_file file = {
@@ -477,17 +533,18 @@ void diagnose(const struct run *run, struct error *err)
 	size_t op = run->progress ? run->progress->op : SIZE_MAX;
 
 	/* Who has a reason has been explained where it failed. */
-	if (!*err->call || *err->reason)
+	if (*err->reason)
 		return;
 	if (op < run->plan->ops.count)
 		file.op = &run->plan->ops.at[op];
-	for (const struct check *check = checks_for(err->call); check->holds;
-	     check++) {
+	for (const struct check *check = *err->call ? checks_for(err->call) :
+	     no_checks; check->holds; check++) {
 		if (!check->holds(&file))
 			continue;
 		condition_apply(run->plan, check->condition, &file.words, err);
 		return;
 	}
+	error_reason(err, last_resort(err));
 }
 
 /* ---- what leaves no errno --------------------------------------------------------- */

@@ -151,6 +151,18 @@ static int spawn(struct run *run, struct error *err)
 	return resources_attach(run, err);
 }
 
+/* @r of a step whose failures are the one thing or, unexplained, @reason. */
+static int step(const struct run *run, int r, const char *reason,
+		struct error *err)
+{
+	if (r >= 0)
+		return r;
+	diagnose(run, err);
+	if (!*err->reason)
+		error_reason(err, reason);
+	return r;
+}
+
 static int prepare(struct run *run, struct error *err)
 {
 	const struct plan_bwrap *bwrap = &run->plan->bwrap;
@@ -165,9 +177,12 @@ static int prepare(struct run *run, struct error *err)
 	}
 	run->progress->op = SIZE_MAX;
 	gather_init(run);
-	if (prepare_run(run, err) < 0 || commit_settle(run, err) < 0 ||
-	    commit_prepare(run, err) < 0 || filters_read(run, err) < 0 ||
-	    identity_choose(run, err) < 0 || resources_prepare(run, err) < 0)
+	if (prepare_run(run, err) < 0 ||
+	    step(run, commit_settle(run, err), "commit", err) < 0 ||
+	    step(run, commit_prepare(run, err), "commit", err) < 0 ||
+	    step(run, filters_read(run, err), "seccomp-program", err) < 0 ||
+	    step(run, identity_choose(run, err), "plan", err) < 0 ||
+	    step(run, resources_prepare(run, err), "limit", err) < 0)
 		return error_result(err);
 	if (run->plan->rules == PLAN_RULES_PROFILE) {
 		verify_note_namespaces(run);
@@ -185,9 +200,10 @@ static int prepare(struct run *run, struct error *err)
 		return error_call(err, errno, "setgroups", "setgroups");
 	if (run->ids.switches && relay_give(run, err) < 0)
 		return error_result(err);
-	if (host_prepare(run, err) < 0 || results_prepare(run, err) < 0)
+	if (step(run, host_prepare(run, err), "mount-point", err) < 0 ||
+	    step(run, results_prepare(run, err), "results", err) < 0)
 		return error_result(err);
-	return gather_outside(run, err);
+	return step(run, gather_outside(run, err), "source-denied", err);
 }
 
 static int (*const steps[STAGE_COUNT])(struct run *, struct error *) = {

@@ -185,9 +185,11 @@ int gather_check(const struct op *op, struct source *source, int fd,
 
 bool gather_may_skip(const struct plan *plan, const struct op *op, int mount)
 {
-	return op->flags & OP_OPTIONAL &&
-	       (mount == -ENOENT || (mount == -ENOTDIR &&
-				     plan->rules == PLAN_RULES_PROFILE));
+	if (!(op->flags & OP_OPTIONAL))
+		return false;
+	/* bubblewrap's language passes over what is missing, and no more. */
+	return mount == -ENOENT || (plan->rules == PLAN_RULES_PROFILE &&
+				    (mount == -ENOTDIR || mount == -EACCES));
 }
 
 static int gather_bind(const struct child *child, const struct op *op,

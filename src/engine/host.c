@@ -143,6 +143,26 @@ static int check_work(int work, const char *path, struct error *err)
 	return -ENOTEMPTY;
 }
 
+/*
+ * The kernel wants upper and work directory in one mount, and the one cannot
+ * lie in the other.
+ */
+static int check_upper(int upper, const char *path, struct error *err)
+{
+	struct statx info;
+
+	if (statx(upper, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0,
+		  &info) < 0 ||
+	    !(info.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return 0;
+	error_set(err, EXDEV, "upper '%s' is a mount point, so that its work "
+		  "directory is in another mount", path);
+	error_remedy(err, "make a directory below it, for the upper layer");
+	error_reason(err, "overlay-upper");
+	err->is_complete = true;
+	return -EXDEV;
+}
+
 static int prepare_overlay(struct run *run, const struct op *op,
 			   struct source *source, struct error *err)
 {
@@ -150,6 +170,8 @@ static int prepare_overlay(struct run *run, const struct op *op,
 	int upper = r < 0 ? -EBADF : run->locks.at[run->locks.count - 1];
 	bool was_left = false;
 
+	if (r >= 0)
+		r = check_upper(upper, op->upper, err);
 	if (r < 0)
 		return r;
 	if (!op->work) {
@@ -172,6 +194,24 @@ static int prepare_overlay(struct run *run, const struct op *op,
 	}, err);
 }
 
+/* What is to be made in and beside the upper layer could not be made. */
+static void explain_upper(const struct run *run, const struct op *op,
+			  struct error *err)
+{
+	const struct condition_words words = {
+		.path = op->upper, .value = "a read-only file system",
+	};
+
+	if (*err->reason)
+		return;
+	if (err->code == EROFS)
+		condition_apply(run->plan, CONDITION_OVERLAY_UPPER, &words,
+				err);
+	else if (err->code == EACCES || err->code == EEXIST ||
+		 err->code == ENOTEMPTY || err->code == ENOENT)
+		error_reason(err, "overlay-upper");
+}
+
 int host_prepare(struct run *run, struct error *err)
 {
 	if (run->plan->rules != PLAN_RULES_PROFILE)
@@ -181,9 +221,11 @@ int host_prepare(struct run *run, struct error *err)
 		struct child wrapper = { .plan = run->plan,
 					 .arena = run->arena };
 
-		if (op->kind == OP_OVERLAY &&
-		    prepare_overlay(run, op, &run->sources[i], err) < 0)
-			return op_fail(&wrapper, op, err);
+		if (op->kind != OP_OVERLAY ||
+		    prepare_overlay(run, op, &run->sources[i], err) >= 0)
+			continue;
+		explain_upper(run, op, err);
+		return op_fail(&wrapper, op, err);
 	}
 	return holder_prepare(run, err);
 }

@@ -25,6 +25,7 @@
  * half a second, and with --die-with-parent when everything inside is dead.
  */
 #include "engine/commit.h"
+#include "engine/diagnose.h"
 #include "engine/monitor.h"
 #include "engine/report.h"
 
@@ -526,6 +527,8 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 	if (r >= 0)
 		r = landing_finish(&monitor, &outcome, err);
 	monitor.has_warning |= janitor_finish(run, &monitor.warning) < 0;
+	if (r < 0)
+		diagnose(run, err);
 	verdict_report(&monitor, r < 0 ? err : NULL, outcome.status);
 	mem_close_fd(&monitor.watches[WATCH_SIGNALS].fd);
 	mem_close_fd(&monitor.watches[WATCH_TIMER].fd);

@@ -173,6 +173,8 @@ static void explain_upper(const struct child *child, const struct op *op,
 	for (size_t i = 0; i < ARRAY_SIZE(no_uppers); i++)
 		if ((unsigned)status.f_type == (unsigned)no_uppers[i].type)
 			words.value = no_uppers[i].name;
+	if (!words.value && status.f_flags & ST_RDONLY)
+		words.value = "a read-only file system";
 	if (words.value)
 		condition_apply(child->plan, CONDITION_OVERLAY_UPPER, &words,
 				err);

@@ -73,11 +73,13 @@ static int open_list(struct run *run, struct results *results,
 					 O_CREAT | O_TRUNC | O_NOCTTY |
 					 O_NONBLOCK,
 					 0666 & ~run->payload_umask);
-	if (results->list < 0)
-		return error_set(err, errno, "%s: changes-file '%s'",
-				 origin_text(run->arena,
-					     &report->changes_origin),
-				 report->changes_file);
+	if (results->list < 0) {
+		error_set(err, errno, "%s: changes-file '%s'",
+			  origin_text(run->arena, &report->changes_origin),
+			  report->changes_file);
+		error_reason(err, "record");
+		return error_result(err);
+	}
 	return 0;
 }
 

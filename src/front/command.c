@@ -38,7 +38,7 @@ static int check_directory(const struct plan *plan, struct error *err)
 		if (view.kind == VIEW_HIDDEN)
 			error_remedy(err, "add 'layer = %s' to [layers]",
 				     plan->chdir);
-		else
+		else if (!view_hangs(&view))
 			error_reason(err, "working-directory");
 		error_status(err, ERROR_STATUS_LAUNCHER);
 		if (plan->chdir_origin.kind != ORIGIN_BUILTIN)
@@ -70,7 +70,7 @@ static int check_script(const struct plan *plan, struct error *err)
 		error_remedy(err, "put it into the workspace, or add 'layer = "
 			     "%s' to [layers]",
 			     layer_for(plan, &view));
-	else if (*script != '/')
+	else if (*script != '/' && !view_hangs(&view))
 		error_remedy(err, "a relative script is looked up in the "
 			     "working directory inside, '%s'", plan->chdir);
 	return r;
@@ -109,4 +109,27 @@ int command_check(struct plan *plan, struct error *err)
 	if (r >= 0 && plan->script_index)
 		r = check_script(plan, err);
 	return r;
+}
+
+void command_explain(const struct plan *plan, struct error *err)
+{
+	const char *name = plan->command.count ? plan->command.at[0] : "/";
+	const char *path = NULL;
+	struct error ignored;
+	struct view view;
+
+	if (plan->rules != PLAN_RULES_PROFILE || *err->remedy ||
+	    err->status != ERROR_STATUS_NOT_FOUND || strchr(name, '/') ||
+	    interpreter_search(plan->arena, name, &path, &ignored) < 0)
+		return;
+	view = view_look(plan, path);
+	if (view.kind == VIEW_HIDDEN)
+		error_remedy(err, "'%s' is hidden by mask '%s' (%s): add "
+			     "'layer = %s' to [layers], and name it by its "
+			     "path", path, view.op->dest,
+			     origin_text(plan->arena, &view.op->origin),
+			     layer_for(plan, &view));
+	else if (view.kind == VIEW_THERE)
+		error_remedy(err, "'%s' is not along the PATH inside: name it "
+			     "by its path, or set PATH in [setenv]", path);
 }

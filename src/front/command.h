@@ -12,4 +12,10 @@
  */
 int command_check(struct plan *plan, struct error *err);
 
+/*
+ * The command, a bare name, was not found inside, which @err tells: say where
+ * the host has it, and why it is not seen there.
+ */
+void command_explain(const struct plan *plan, struct error *err);
+
 #endif

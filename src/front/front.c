@@ -65,6 +65,8 @@ static int finish_plan(struct front *front, struct error *err)
 	/* Last: what a rule is broken by may be what hides the command. */
 	if (r >= 0)
 		r = command_check(plan, err);
+	if (r < 0 && !*err->reason)
+		error_reason(err, "plan");
 	return r;
 }
 
@@ -121,8 +123,17 @@ static int note_refusal(struct front *front, struct option_words *words,
 	return error_result(err);
 }
 
-int front_read(struct front *front, struct arena *arena, int argc,
-	       const char *const *argv, bool is_bwrap, struct error *err)
+/* The word for programs, unless there is a better one. */
+static int as_usage(int r, struct error *err)
+{
+	if (r < 0 && !*err->reason)
+		error_reason(err, "usage");
+	return r;
+}
+
+static int read_line(struct front *front, struct arena *arena, int argc,
+		     const char *const *argv, bool is_bwrap,
+		     struct error *err)
 {
 	struct option_words words = {
 		.at = argv + 1,
@@ -136,7 +147,7 @@ int front_read(struct front *front, struct arena *arena, int argc,
 	start(front, arena, is_bwrap);
 	if (!is_bwrap) {
 		parse->handles = OPTION_NATIVE;
-		r = options_parse(parse, &words, err);
+		r = as_usage(options_parse(parse, &words, err), err);
 		if (parse->action != PARSE_RUN)
 			return r;
 		command = r < 0 ? words.count : words.next;
@@ -148,11 +159,11 @@ int front_read(struct front *front, struct arena *arena, int argc,
 	if (r < 0)
 		return note_refusal(front, &words, command, err);
 	parse->handles = OPTION_BWRAP;
-	r = options_parse(parse, &words, err);
+	r = as_usage(options_parse(parse, &words, err), err);
 	if (r < 0 || parse->action != PARSE_RUN)
 		return r;
 	take_command(parse->plan, &words);
-	r = bwrap_finish(parse, err);
+	r = as_usage(bwrap_finish(parse, err), err);
 	if (r < 0)
 		return r;
 	if (parse->action == PARSE_USAGE && !needs_command(front))
@@ -160,6 +171,16 @@ int front_read(struct front *front, struct arena *arena, int argc,
 	if (parse->action != PARSE_RUN)
 		return 0;
 	return finish_plan(front, err);
+}
+
+int front_read(struct front *front, struct arena *arena, int argc,
+	       const char *const *argv, bool is_bwrap, struct error *err)
+{
+	int r = read_line(front, arena, argc, argv, is_bwrap, err);
+
+	if (r < 0 && front->parse.plan)
+		host_drop_reports(front->parse.plan);
+	return r;
 }
 
 static void add_rows(struct text_buf *text, const struct option_table *table,

@@ -2,6 +2,7 @@
 #include "front/host.h"
 
 #include "base/text.h"
+#include "front/answer.h"
 #include "front/reserved.h"
 #include "front/system_root.h"
 
@@ -20,7 +21,11 @@ enum { LINKS_MOST = 40 };
 struct root {
 	const struct plan *plan;
 	int fd;                 /* of the source; -EBADF: an empty root */
+	dev_t device;           /* of its file system */
 	const char *plain;      /* a directory that no link leads to */
+	bool plain_is_near;     /* and on the root's own file system */
+	struct error *err;
+	bool hangs;             /* one does not answer: @err is filled */
 	LIST_OF(size_t) links;  /* of an empty root: indices of operations */
 };
 
@@ -57,19 +62,36 @@ static ssize_t read_made_link(const struct root *root, const char *path,
 	return -1;
 }
 
+/* Does who serves @path of the root answer?  After a no it is always no. */
+static bool answers(struct root *root, const char *path)
+{
+	const char *source = root->plan->root.source;
+
+	if (!root->hangs && root->fd >= 0)
+		root->hangs = answer_await(root->plan->arena,
+					   path_join(root->plan->arena,
+						     source ? source : "/",
+						     path + 1),
+					   root->err) < 0;
+	return !root->hangs;
+}
+
 /* The target of the link at @path in the root; its length, or -1. */
-static ssize_t read_root_link(const struct root *root, const char *path,
+static ssize_t read_root_link(struct root *root, const char *path,
 			      char *target, size_t size)
 {
-	ssize_t length = root->fd >= 0
-		? readlinkat(root->fd, path + 1, target, size)
-		: read_made_link(root, path, target, size);
+	ssize_t length = -1;
+
+	if (root->fd < 0)
+		length = read_made_link(root, path, target, size);
+	else if (answers(root, path))
+		length = readlinkat(root->fd, path + 1, target, size);
 
 	return length >= 0 && is_covered(root->plan, path) ? -1 : length;
 }
 
 /* @path with links followed, or NULL when it has none. */
-static const char *follow_links(const struct root *root, const char *path)
+static const char *follow_links(struct root *root, const char *path)
 {
 	struct arena *arena = root->plan->arena;
 	const char *done = "/", *rest = path;
@@ -105,8 +127,22 @@ static const char *follow_links(const struct root *root, const char *path)
 	return strcmp(done, path) != 0 ? done : NULL;
 }
 
-/* Is all of @path there, with no link on the way? */
-static bool is_plain(const struct root *root, const char *path)
+static dev_t device_of(int fd)
+{
+	struct statx info;
+
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0,
+			    &info) < 0)
+		return 0;
+	return makedev(info.stx_dev_major, info.stx_dev_minor);
+}
+
+/*
+ * Is all of @path there, with no link on the way, and on the root's own file
+ * system?
+ */
+static bool is_plain(const struct root *root, const char *path,
+		     bool *ret_is_near)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
@@ -115,6 +151,7 @@ static bool is_plain(const struct root *root, const char *path)
 	auto_close int fd = (int)syscall(SYS_openat2, root->fd, path, &how,
 					 sizeof(how));
 
+	*ret_is_near = fd >= 0 && device_of(fd) == root->device;
 	return fd >= 0;
 }
 
@@ -127,13 +164,18 @@ static bool is_in_plain_directory(struct root *root, const char *path)
 	const char *slash = strrchr(path, '/');
 	const char *directory = arena_strndup(root->plan->arena, path,
 					      (size_t)(slash - path));
+	bool is_near;
 
-	if (!*directory || !strcmp(directory, root->plain))
+	if (!*directory)
 		return true;
-	if (!is_plain(root, directory))
-		return false;
-	root->plain = directory;
-	return true;
+	if (strcmp(directory, root->plain) != 0) {
+		if (!answers(root, directory) ||
+		    !is_plain(root, directory, &is_near))
+			return false;
+		root->plain = directory;
+		root->plain_is_near = is_near;
+	}
+	return root->plain_is_near || answers(root, path);
 }
 
 static const char *real_place(struct root *root, const char *path)
@@ -159,9 +201,13 @@ static int compare_depths(const void *a_pointer, const void *b_pointer)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static void find_real_places(struct plan *plan, int root_fd)
+static int find_real_places(struct plan *plan, int root_fd, struct error *err)
 {
-	struct root root = { .plan = plan, .fd = root_fd, .plain = "" };
+	const struct plan_workspace *workspace = &plan->workspace;
+	struct root root = {
+		.plan = plan, .fd = root_fd, .plain = "",
+		.device = device_of(root_fd), .err = err,
+	};
 	struct depth *list = arena_alloc(plan->arena, (plan->ops.count + 1) *
 					 sizeof(*list));
 	size_t count = 0;
@@ -180,23 +226,42 @@ static void find_real_places(struct plan *plan, int root_fd)
 		struct op *op = &plan->ops.at[list[i].index];
 
 		op->real_dest = real_place(&root, op->dest);
+		if (root.hangs)
+			return error_wrap(err, "%s", origin_text(plan->arena,
+							 &op->origin));
 	}
-	if (plan->workspace.source)
-		plan->workspace.real_dest =
-			real_place(&root, plan->workspace.dest);
+	if (workspace->source)
+		plan->workspace.real_dest = real_place(&root, workspace->dest);
+	return root.hangs ? error_wrap(err, "%s", origin_text(plan->arena,
+						&workspace->origin)) : 0;
 }
 
 /* ---- sources ------------------------------------------------------------------------------ */
+
+/* The words for programs of what names on the host do not lead to. */
+static void give_reason(struct error *err)
+{
+	if (err->code == ENOENT || err->code == ENOTDIR)
+		error_reason(err, "source-missing");
+	else if (err->code == EACCES)
+		error_reason(err, "source-denied");
+}
 
 static int look_at(const struct plan *plan, const struct origin *origin,
 		   const char *what, const char *path, int flags,
 		   struct statx *ret_info, struct error *err)
 {
+	if (answer_await(plan->arena, path, err) < 0)
+		return error_wrap(err, "%s: %s", origin_text(plan->arena,
+							     origin), what);
 	/* The attributes known already will do: no server is asked. */
 	if (statx(AT_FDCWD, path, flags | AT_STATX_DONT_SYNC |
-		  AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, ret_info) < 0)
-		return error_set(err, errno, "%s: %s '%s'",
-				 origin_text(plan->arena, origin), what, path);
+		  AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, ret_info) < 0) {
+		error_set(err, errno, "%s: %s '%s'",
+			  origin_text(plan->arena, origin), what, path);
+		give_reason(err);
+		return error_result(err);
+	}
 	return 0;
 }
 
@@ -217,8 +282,10 @@ static int look_at_directory(const struct plan *plan,
 
 	if (r < 0 || S_ISDIR(ret_info->stx_mode))
 		return r;
-	return error_set(err, ENOTDIR, "%s: %s '%s'",
-			 origin_text(plan->arena, origin), what, path);
+	error_set(err, ENOTDIR, "%s: %s '%s'",
+		  origin_text(plan->arena, origin), what, path);
+	give_reason(err);
+	return -ENOTDIR;
 }
 
 static int look_at_lowers(const struct plan *plan, struct error *err)
@@ -249,10 +316,13 @@ static int look_at_workspace(struct plan *plan, struct error *err)
 		error_remedy(err, "name the directory itself");
 		return error_result(err);
 	}
-	if (!S_ISDIR(info.stx_mode))
-		return error_set(err, ENOTDIR, "%s: workspace '%s'",
-				 origin_text(plan->arena, &workspace->origin),
-				 workspace->source);
+	if (!S_ISDIR(info.stx_mode)) {
+		error_set(err, ENOTDIR, "%s: workspace '%s'",
+			  origin_text(plan->arena, &workspace->origin),
+			  workspace->source);
+		give_reason(err);
+		return -ENOTDIR;
+	}
 	if (workspace->mode == WORKSPACE_RW)
 		workspace->source_id = id_of(&info);
 	r = look_at_lowers(plan, err);
@@ -287,21 +357,69 @@ static void look_at_target(struct plan *plan)
  * Sources that the payload can write: their ids tell whether a profile lies
  * below one.  What is missing is the engine's to judge.
  */
-static void look_at_sources(struct plan *plan)
+static int look_at_sources(struct plan *plan, struct error *err)
 {
 	struct error ignored = { 0 };
 
 	for (size_t i = 0; i < plan->ops.count; i++) {
 		struct op *op = &plan->ops.at[i];
-		const char *written = op->kind == OP_OVERLAY ? op->upper
-			: op->kind == OP_BIND && !(op->flags & OP_READ_ONLY)
-			? op->source : NULL;
+		bool is_read = op->flags & OP_READ_ONLY;
+		const char *source = op->kind == OP_OVERLAY ? op->upper
+			: op->kind == OP_BIND ? op->source : NULL;
 		struct statx info;
 
-		if (written && look_at(plan, &op->origin, "source", written, 0,
-				       &info, &ignored) >= 0)
+		if (!source || op->phase == PHASE_SYSTEM)
+			continue;
+		if (answer_await(plan->arena, source, err) < 0)
+			return error_wrap(err, "%s: source",
+					  origin_text(plan->arena,
+						      &op->origin));
+		if ((!is_read || op->kind == OP_OVERLAY) &&
+		    look_at(plan, &op->origin, "source", source, 0, &info,
+			    &ignored) >= 0)
 			op->source_id = id_of(&info);
 	}
+	return 0;
+}
+
+/* Files of the host that the run opens before the sandbox is made. */
+static int await_files(struct plan *plan, struct error *err)
+{
+	struct plan_report *report = &plan->report;
+	struct plan_workspace *workspace = &plan->workspace;
+	const struct {
+		const char **path;
+		const struct origin *origin;
+	} files[] = {
+		{ &report->status_file, &report->status_origin },
+		{ &report->audit_file, &report->audit_origin },
+		{ &report->changes_file, &report->changes_origin },
+		{ &workspace->export_dir, &workspace->export_origin },
+		{ &workspace->work, &workspace->work_origin },
+		{ &plan->security.seccomp_file,
+		  &plan->security.seccomp_origin },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (!*files[i].path ||
+		    answer_await(plan->arena, *files[i].path, err) >= 0)
+			continue;
+		/* Nobody is to write into it that this has happened. */
+		*files[i].path = NULL;
+		return error_wrap(err, "%s", origin_text(plan->arena,
+							 files[i].origin));
+	}
+	return 0;
+}
+
+void host_drop_reports(struct plan *plan)
+{
+	struct plan_report *report = &plan->report;
+
+	if (report->status_file && !answer_comes(report->status_file))
+		report->status_file = NULL;
+	if (report->audit_file && !answer_comes(report->audit_file))
+		report->audit_file = NULL;
 }
 
 /* The mask under which @path lies, NULL when it can be seen. */
@@ -327,7 +445,10 @@ static const struct op *mask_over(const struct plan *plan, const char *path)
  */
 static void show_resolver(struct plan *plan, int root_fd)
 {
-	struct root root = { .plan = plan, .fd = root_fd, .plain = "" };
+	struct error ignored;
+	struct root root = {
+		.plan = plan, .fd = root_fd, .plain = "", .err = &ignored,
+	};
 	const char *place;
 	struct op *op;
 
@@ -344,40 +465,53 @@ static void show_resolver(struct plan *plan, int root_fd)
 	op->dest = place;
 }
 
-int host_complete(struct plan *plan, struct error *err)
+static int open_root(const struct plan *plan, int *ret_fd, struct error *err)
 {
 	const struct plan_root *root = &plan->root;
-	auto_close int fd = -EBADF;
-	int r;
+	const char *source = root->source ? root->source : "/";
 
-	if (plan->rules != PLAN_RULES_PROFILE)
+	if (root->is_none)
 		return 0;
-	if (!root->is_none) {
-		const char *source = root->source ? root->source : "/";
+	if (answer_await(plan->arena, source, err) < 0)
+		return error_wrap(err, "%s: root", origin_text(plan->arena,
+							&root->origin));
+	*ret_fd = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_fd >= 0)
+		return 0;
+	error_set(err, errno, "%s: root '%s'", origin_text(plan->arena,
+							   &root->origin),
+		  source);
+	give_reason(err);
+	return error_result(err);
+}
 
-		fd = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0) {
-			error_set(err, errno, "%s: root '%s'",
-				  origin_text(plan->arena, &root->origin),
-				  source);
-			if (err->code == ENOENT)
-				error_reason(err, "source-missing");
-			return error_result(err);
-		}
-	} else if (root->has_system) {
+int host_complete(struct plan *plan, struct error *err)
+{
+	auto_close int fd = -EBADF;
+	int r = await_files(plan, err);
+
+	if (r < 0 || plan->rules != PLAN_RULES_PROFILE)
+		return r;
+	r = open_root(plan, &fd, err);
+	if (r < 0)
+		return r;
+	if (plan->root.is_none && plan->root.has_system)
 		system_root_add(plan);
-	}
 	if (plan->workspace.source) {
 		r = look_at_workspace(plan, err);
 		if (r < 0)
 			return r;
 	}
-	look_at_sources(plan);
+	r = look_at_sources(plan, err);
+	if (r < 0)
+		return r;
 	look_at_target(plan);
 	r = reserved_find(plan, err);
 	if (r < 0)
 		return r;
-	find_real_places(plan, fd);
+	r = find_real_places(plan, fd, err);
+	if (r < 0)
+		return r;
 	show_resolver(plan, fd);
 	return 0;
 }

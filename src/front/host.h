@@ -16,4 +16,10 @@
  */
 int host_complete(struct plan *plan, struct error *err);
 
+/*
+ * A plan that is refused is recorded, too: forget records whose file system
+ * does not answer.
+ */
+void host_drop_reports(struct plan *plan);
+
 #endif

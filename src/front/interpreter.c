@@ -8,6 +8,7 @@
 #include "front/interpreter.h"
 
 #include "base/text.h"
+#include "front/answer.h"
 #include "front/view.h"
 
 #include <fcntl.h>
@@ -35,9 +36,8 @@ static int not_found(const struct plan *plan, struct error *err)
 	return at_origin(plan, err);
 }
 
-/* A bare name along the caller's PATH; relative entries do not count. */
-static int search_path(const struct plan *plan, const char **ret_path,
-		       struct error *err)
+int interpreter_search(struct arena *arena, const char *name,
+		       const char **ret_path, struct error *err)
 {
 	const char *path = getenv("PATH");
 
@@ -47,20 +47,19 @@ static int search_path(const struct plan *plan, const char **ret_path,
 		const char *candidate;
 
 		if (*at == '/') {
-			candidate = arena_printf(plan->arena, "%.*s/%s",
-						 (int)length, at,
-						 plan->interpreter);
+			candidate = arena_printf(arena, "%.*s/%s",
+						 (int)length, at, name);
+			if (answer_await(arena, candidate, err) < 0)
+				return error_result(err);
 			if (is_program(candidate)) {
-				*ret_path = path_normalise(plan->arena,
-							   candidate);
+				*ret_path = path_normalise(arena, candidate);
 				return 0;
 			}
 		}
 		at += length + (at[length] == ':');
 	}
-	error_set(err, ENOENT, "interpreter '%s' is not found along PATH",
-		  plan->interpreter);
-	return not_found(plan, err);
+	return error_set(err, ENOENT, "interpreter '%s' is not found along "
+			 "PATH", name);
 }
 
 static int absolute_path(const struct plan *plan, const char **ret_path,
@@ -68,8 +67,13 @@ static int absolute_path(const struct plan *plan, const char **ret_path,
 {
 	auto_free char *cwd = NULL;
 
-	if (!strchr(plan->interpreter, '/'))
-		return search_path(plan, ret_path, err);
+	if (!strchr(plan->interpreter, '/')) {
+		int r = interpreter_search(plan->arena, plan->interpreter,
+					   ret_path, err);
+
+		return r == -ENOENT ? not_found(plan, err) :
+		       r < 0 ? at_origin(plan, err) : 0;
+	}
 	if (*plan->interpreter == '/') {
 		*ret_path = path_normalise(plan->arena, plan->interpreter);
 		return 0;
@@ -87,10 +91,12 @@ static int absolute_path(const struct plan *plan, const char **ret_path,
 /* The value of `home` in pyvenv.cfg, or NULL. */
 static const char *read_home(struct arena *arena, const char *config)
 {
-	auto_close int fd = open(config, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_close int fd = -EBADF;
 	char text[4096];
 	ssize_t size;
 
+	if (answer_comes(config))
+		fd = open(config, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return NULL;
 	size = read(fd, text, sizeof(text) - 1);

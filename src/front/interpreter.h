@@ -12,4 +12,11 @@
  */
 int interpreter_find(struct plan *plan, struct error *err);
 
+/*
+ * Bare @name along the caller's PATH, of which relative entries do not count.
+ * Returns 0, -ENOENT or another negative errno with @err filled.
+ */
+int interpreter_search(struct arena *arena, const char *name,
+		       const char **ret_path, struct error *err);
+
 #endif

@@ -2,6 +2,7 @@
 #include "front/profile_file.h"
 
 #include "base/text.h"
+#include "front/answer.h"
 #include "front/ini.h"
 
 #include <fcntl.h>
@@ -12,28 +13,35 @@
 
 /* ---- the search --------------------------------------------------------------- */
 
-static bool exists(const char *path)
+/* @path, if it is there, into *@ret_path, which is NULL before. */
+static int note_existing(struct arena *arena, const char *path,
+			 const char **ret_path, struct error *err)
 {
 	struct stat status;
+	int r = answer_await(arena, path, err);
 
-	return !lstat(path, &status);
+	if (r >= 0 && !*ret_path && !lstat(path, &status))
+		*ret_path = path;
+	return r;
 }
 
 /* @name in @directory, with and without .ini; NULL when it is not there. */
-static const char *find_in(struct arena *arena, const char *directory,
-			   const char *name)
+static int find_in(struct arena *arena, const char *directory,
+		   const char *name, const char **ret_path, struct error *err)
 {
 	size_t length = strlen(name);
 	bool has_suffix = length > 4 && !strcmp(name + length - 4, ".ini");
-	const char *path;
+	int r = 0;
 
-	if (!has_suffix) {
-		path = arena_printf(arena, "%s%s.ini", directory, name);
-		if (exists(path))
-			return path;
-	}
-	path = arena_printf(arena, "%s%s", directory, name);
-	return exists(path) ? path : NULL;
+	*ret_path = NULL;
+	if (!has_suffix)
+		r = note_existing(arena, arena_printf(arena, "%s%s.ini",
+						      directory, name),
+				  ret_path, err);
+	if (r >= 0)
+		r = note_existing(arena, arena_printf(arena, "%s%s", directory,
+						      name), ret_path, err);
+	return r < 0 ? error_wrap(err, "profile '%s'", name) : 0;
 }
 
 static const char *user_directory(struct arena *arena)
@@ -67,7 +75,8 @@ int profile_file_find(struct arena *arena, const char *name,
 
 		if (!directories[i])
 			continue;
-		path = find_in(arena, directories[i], name);
+		if (find_in(arena, directories[i], name, &path, err) < 0)
+			return error_result(err);
 		if (path) {
 			*ret_path = path;
 			return 0;
@@ -384,6 +393,9 @@ int profile_file_read(struct arena *arena, const char *path,
 	for (int links = 0; fd < 0; links++) {
 		if (links > LINKS_MOST)
 			return cannot_open(&opening, ELOOP);
+		r = answer_await(arena, next, err);
+		if (r < 0)
+			return error_wrap(err, "profile '%s'", path);
 		r = open_step(&opening, next, &fd, &directory, &info, &next);
 		if (r < 0)
 			return r;

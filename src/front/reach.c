@@ -10,6 +10,7 @@
 #include "front/reach.h"
 
 #include "base/text.h"
+#include "front/answer.h"
 #include "front/view.h"
 
 #include <dirent.h>
@@ -147,15 +148,22 @@ static void walk(struct reach *reach, const char *path, int depth)
 static void walk_from(struct reach *reach, const char *path, bool is_usual)
 {
 	struct statx info, root;
+	bool is_root;
 
-	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+	if (!answer_comes(path) ||
+	    statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
 		  STATX_TYPE, &info) < 0 ||
 	    statx(AT_FDCWD, "/", AT_STATX_DONT_SYNC, STATX_TYPE, &root) < 0)
 		return;
 	reach->root = makedev(info.stx_dev_major, info.stx_dev_minor);
-	if (!is_usual && reach->root != makedev(root.stx_dev_major,
-						root.stx_dev_minor))
+	is_root = reach->root == makedev(root.stx_dev_major,
+					 root.stx_dev_minor);
+	if (!is_usual && !is_root)
 		return;
+	if (!is_root && !answer_lists(path)) {
+		reach->survey->endpoints_cut = true;
+		return;
+	}
 	reach->entries = ENTRIES_MOST;
 	walk(reach, path, 0);
 }

@@ -2,6 +2,7 @@
 #include "front/reserved.h"
 
 #include "base/text.h"
+#include "front/answer.h"
 #include "front/profile_file.h"
 #include "front/variables.h"
 
@@ -117,7 +118,7 @@ static int open_directory(const char *path)
 }
 
 /* By "..", since a name on the way may be a link. */
-static void add_home(struct plan *plan, const char *path)
+static int add_home(struct plan *plan, const char *path, struct error *err)
 {
 	struct profile_file *home;
 	auto_close int directory = -EBADF;
@@ -126,13 +127,15 @@ static void add_home(struct plan *plan, const char *path)
 	struct statx info;
 
 	if (!path || *path != '/')
-		return;
+		return 0;
 	for (size_t i = 0; i < plan->homes.count; i++)
 		if (!strcmp(plan->homes.at[i].path, path))
-			return;
+			return 0;
+	if (answer_await(plan->arena, path, err) < 0)
+		return error_wrap(err, "the home directory");
 	directory = open_directory(path);
 	if (directory < 0)
-		return;
+		return 0;
 	home = arena_push(plan->arena, &plan->homes);
 	home->path = path;
 	while (!look_at(directory, up, &info)) {
@@ -143,11 +146,12 @@ static void add_home(struct plan *plan, const char *path)
 		     last->device == makedev(info.stx_dev_major,
 					     info.stx_dev_minor)) ||
 		    used + 4 > sizeof(up))
-			return;
+			return 0;
 		note(plan, home, &info);
 		used += (size_t)snprintf(up + used, sizeof(up) - used,
 					 used ? "/.." : "..");
 	}
+	return 0;
 }
 
 int reserved_find(struct plan *plan, struct error *err)
@@ -157,7 +161,7 @@ int reserved_find(struct plan *plan, struct error *err)
 	if (r < 0)
 		return r;
 	/* The variable may be anybody's invention. */
-	add_home(plan, getenv("HOME"));
-	add_home(plan, variables_passwd_home(plan->arena));
-	return 0;
+	r = add_home(plan, getenv("HOME"), err);
+	return r < 0 ? r :
+	       add_home(plan, variables_passwd_home(plan->arena), err);
 }

@@ -10,8 +10,9 @@
  * home directories, each with the directories on the way to it.  What is not
  * there or cannot be looked at is left out.
  *
- * A program that anybody could have replaced is refused, -EPERM with @err
- * filled: it, or what is put in its place, runs with the caller's rights.
+ * Returns 0, or a negative errno with @err filled: one of them does not
+ * answer; or, -EPERM, anybody could have replaced the program: it, or what is
+ * put in its place, runs with the caller's rights.
  */
 int reserved_find(struct plan *plan, struct error *err);
 

@@ -7,6 +7,7 @@
 #include "front/view.h"
 
 #include "base/text.h"
+#include "front/answer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ struct walk {
 	const struct plan *plan;
 	struct view view;
 	int links;              /* followed so far */
+	dev_t root;             /* the file system of "/" */
 	char target[PATH_MAX];  /* of a link */
 };
 
@@ -111,7 +113,10 @@ static int look_at_file(const char *path, int flags, struct stat *ret_info)
 	return 0;
 }
 
-/* Ask the host for @path as it is seen through @top, which is on @place. */
+/*
+ * Ask the host for @path as it is seen through @top, which is on @place.  A
+ * directory of the root's own file system answers: without it nothing runs.
+ */
 static int look_below(struct walk *walk, const char *top, const char *place,
 		      const char *path)
 {
@@ -119,9 +124,12 @@ static int look_below(struct walk *walk, const char *top, const char *place,
 	const char *host = *rest && rest[1]
 		? path_join(walk->plan->arena, top,
 			    rest + (*rest == '/')) : top;
-	int r = look_at_file(host, AT_SYMLINK_NOFOLLOW, &walk->view.info);
+	bool answers = walk->view.info.st_dev == walk->root && *rest;
+	int r = answers || answer_comes(host) ?
+		look_at_file(host, AT_SYMLINK_NOFOLLOW, &walk->view.info) :
+		-ETIMEDOUT;
 
-	if (r >= 0)
+	if (r >= 0 || r == -ETIMEDOUT)
 		walk->view.host = host;
 	return r;
 }
@@ -131,6 +139,8 @@ static int look_in_layers(struct walk *walk, const struct op *op,
 {
 	int r = -ENOENT;
 
+	/* What the one above said does not hold for the next one. */
+	walk->view.info.st_dev = 0;
 	if (op->upper)
 		r = look_below(walk, op->upper, op_place(op), path);
 	for (size_t i = op->lowers.count; r == -ENOENT && i-- > 0;)
@@ -244,7 +254,10 @@ struct view view_look(const struct plan *plan, const char *path)
 	struct arena *arena = plan->arena;
 	struct walk walk = { .plan = plan, .view.path = path };
 	const char *done = "/", *rest = path;
+	struct stat root;
 
+	if (look_at_file("/", 0, &root) >= 0)
+		walk.root = root.st_dev;
 	if (look(&walk, done) == STEP_END)
 		return walk.view;
 	while (*(rest += strspn(rest, "/"))) {
@@ -267,6 +280,11 @@ struct view view_look(const struct plan *plan, const char *path)
 	return walk.view;
 }
 
+bool view_hangs(const struct view *view)
+{
+	return view->kind == VIEW_LOST && view->code == ETIMEDOUT;
+}
+
 int view_refuse(const struct plan *plan, const char *what, const char *path,
 		const struct view *view, struct error *err)
 {
@@ -275,6 +293,10 @@ int view_refuse(const struct plan *plan, const char *what, const char *path,
 		: arena_printf(plan->arena, " leads to '%s'%s", view->path,
 			       is_hidden ? ", which" : "");
 
+	if (view_hangs(view)) {
+		answer_refuse(plan->arena, view->host, err);
+		return error_wrap(err, "%s '%s'%s", what, path, leads);
+	}
 	if (is_hidden)
 		error_set(err, 0, "%s '%s'%s is hidden by mask '%s' (%s)",
 			  what, path, leads, view->op->dest,

@@ -22,7 +22,7 @@ enum view_kind {
 struct view {
 	enum view_kind kind;
 	const char *path;     /* inside, links followed as far as possible */
-	const char *host;     /* VIEW_THERE: of its host file */
+	const char *host;     /* VIEW_THERE, view_hangs(): of its host file */
 	struct stat info;     /* VIEW_THERE */
 	const struct op *op;  /* what decided it; NULL: nothing covers it */
 	int code;             /* VIEW_LOST: errno */
@@ -31,10 +31,13 @@ struct view {
 /* Look up absolute @path, following symlinks as they lead inside. */
 struct view view_look(const struct plan *plan, const char *path);
 
+/* VIEW_LOST because a file system does not answer. */
+bool view_hangs(const struct view *view);
+
 /*
  * The error for a @view in which @path, a @what ("script"), cannot be used:
  * it is hidden (by which mask), not there, or cannot be looked at.  Exit
- * status 127.  Returns a negative errno with @err filled.
+ * status 127, unless view_hangs().  Returns a negative errno with @err filled.
  */
 int view_refuse(const struct plan *plan, const char *what, const char *path,
 		const struct view *view, struct error *err);

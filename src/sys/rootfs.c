@@ -293,6 +293,21 @@ static int open_slowly(int root, const char *path, unsigned flags,
 	return take_end(&part, path);
 }
 
+/*
+ * FUSE tells nobody but its own user what its root is; that it is a directory
+ * the kernel knows itself.
+ */
+static int find_closed_type(int root, const char *path, mode_t *ret_type)
+{
+	auto_close int fd = open_below(root, path, O_DIRECTORY,
+				       RESOLVE_NO_SYMLINKS);
+
+	if (fd < 0)
+		return -EACCES;
+	*ret_type = S_IFDIR;
+	return 0;
+}
+
 int rootfs_walk(int root, const char *path, rootfs_guard_fn guard, void *data,
 		struct rootfs_part *ret_part, struct error *err)
 {
@@ -302,6 +317,8 @@ int rootfs_walk(int root, const char *path, rootfs_guard_fn guard, void *data,
 	ret_part->is_closed = false;
 	if (fd >= 0) {
 		r = find_type(fd, &ret_part->type);
+		if (r == -EACCES)
+			r = find_closed_type(root, path, &ret_part->type);
 		if (r < 0) {
 			close(fd);
 			return error_set(err, -r, "stat '%s'", path);

@@ -16,6 +16,10 @@ MODIFIERS = ["overlay-src", "perms", "size"]
 # A call that gives a reason; the words in it are the reasons.
 REASON_CALL = re.compile(r"\berror_reason\s*\(([^;]*)\)\s*;")
 REASON = re.compile(r'"([a-z0-9-]+)"')
+# Of what has no explanation but where it happened.
+REASON_ROW = re.compile(r'\{ (?:0|E[A-Z]+), (?:NULL|"[a-z-]+"), '
+                        r'"([a-z-]+)" \}')
+REASON_STEP = re.compile(r'\bstep\(run, .*?, "([a-z-]+)", err\)', re.S)
 # A row of the catalogue; a part of a word that varies is in braces.
 CONDITION = re.compile(r'\[CONDITION_\w+\] = \{ "([a-z0-9:{}-]+)",')
 CONDITIONS = "src/engine/conditions.c"
@@ -184,6 +188,9 @@ def check_reasons(context):
         if name.startswith("src/"):
             for call in REASON_CALL.findall(context.read(name)):
                 source.update(REASON.findall(call))
+            if name.startswith("src/engine/"):
+                source.update(REASON_ROW.findall(context.read(name)))
+                source.update(REASON_STEP.findall(context.read(name)))
     source.update(re.sub(r"\{\w+\}", "*", reason) for reason
                   in CONDITION.findall(context.read(CONDITIONS)))
     page = re.search(r"begin reasons.*?end reasons",

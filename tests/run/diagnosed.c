@@ -11,7 +11,7 @@
 #include "harness/identity.h"
 #include "harness/scratch.h"
 
-enum { STATUS_FD = 7 };
+enum { STATUS_FD = 7, WORDS_MOST = 32 };
 
 struct box *plain_box(const char *profile)
 {
@@ -28,11 +28,21 @@ static const struct outcome *run_in(struct box *box,
 	struct program started = *program;
 	const char *status = path_in(box->top, "status");
 	int fd = open(status, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	const char *const launch[] = {
+		sbx_launch(), "--profile", box->profile, "--status-fd", "7",
+		"--", command, NULL,
+	};
+	const char *words[WORDS_MOST];
 	const struct outcome *o;
+	size_t count = 0;
 
 	cr_assert(fd >= 0);
-	started.argv = ARGV(sbx_launch(), "--profile", box->profile,
-			    "--status-fd", "7", "--", command);
+	while (program->argv && program->argv[count]) {
+		words[count] = program->argv[count];
+		count++;
+	}
+	memcpy(words + count, launch, sizeof(launch));
+	started.argv = words;
 	started.fds[0] = (struct program_fd){ fd, STATUS_FD };
 	o = program_run(&started);
 	close(fd);

@@ -18,7 +18,8 @@ struct diagnosis {
 struct box *plain_box(const char *profile);
 
 /*
- * Run @command in the box, as @program says: two lines on stderr, the cause
+ * Run @command in the box, as @program says, whose argv are words that come
+ * before the launcher (NULL: none): two lines on stderr, the cause
  * and the remedy, the reason in the status record, nothing on stdout, and
  * nothing is left.
  */

@@ -201,10 +201,14 @@ Test(layers, missing_optional_empty)
 {
 	struct box *box = box_make();
 	const char *missing = path_in(box->top, "missing");
+	const char *closed = path_in(box->top, "closed");
 
+	directory_make(closed, 0);
 	box_profile_alone(box, "[layers]\ndeps =\nlayer =\n"
 			  "layer = %s /home/x optional\n"
-			  "skills = %s optional\n", missing, missing);
+			  "layer = /etc/passwd/x optional\n"
+			  "layer = %s/x /home/y optional\n"
+			  "skills = %s optional\n", missing, closed, missing);
 	expect_out(BOX_SH(box, "ls /home/x 2>/dev/null; echo on"), "on\n");
 	box_profile_alone(box, "[layers]\ndeps =\n\nlayer = %s /home/x\n",
 			  missing);
