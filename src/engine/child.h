@@ -182,7 +182,12 @@ int verify_limits(const struct child *child, struct error *err);
 int resources_prepare(struct run *run, struct error *err);
 int resources_attach(struct run *run, struct error *err);
 int resources_inside(struct child *child, struct error *err);
-void resources_finish(struct run *run);
+/*
+ * Everything inside is dead: remove the control group, if there (still) is one.
+ * Returns 0 or a negative errno with @err filled, after which it can be tried
+ * again.
+ */
+int resources_remove(struct run *run, struct error *err);
 enum { RESOURCES_FDS_MOST = 9 };
 /* The group's descriptors; how many. */
 size_t resources_fds(const struct run *run, int *ret_fds);

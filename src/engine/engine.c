@@ -261,12 +261,14 @@ int engine_run(const struct plan *plan, const struct engine_options *options,
 		.janitor_socket = -EBADF, .janitor_pidfd = -EBADF,
 		.payload_stdio = { -EBADF, -EBADF, -EBADF },
 	};
+	struct error ignored;
 	int r;
 
 	if (run_stages(&run, err) < 0)
 		r = give_up(&run, err);
 	else
 		r = monitor_run(&run, ret_outcome, err);
-	resources_finish(&run);
+	/* Where there was no janitor yet. */
+	resources_remove(&run, &ignored);
 	return r;
 }

@@ -288,7 +288,7 @@ static _Noreturn void janitor_clean(struct run *run)
 			poll(NULL, 0, REMOVE_PAUSE_MS);
 		failed = remove_all(run, &ignored) < 0;
 	}
-	resources_finish(run);
+	failed |= resources_remove(run, &ignored) < 0;
 	_exit(failed);
 }
 
@@ -462,19 +462,20 @@ static bool janitor_end(struct run *run, bool waits)
 
 int janitor_finish(struct run *run, struct error *err)
 {
-	struct error why;
-	int r;
+	struct error why, of_group;
+	int r, group = 0;
 
 	if (run->janitor_socket < 0)
 		return 0;
 	r = remove_all(run, &why);
 	/* Unless the janitor is in the way, in a group of the launcher's. */
 	if (run->cgroup.self_fd < 0)
-		resources_finish(run);
-	if (janitor_end(run, r < 0))
+		group = resources_remove(run, &of_group);
+	if (janitor_end(run, r < 0 || group < 0))
 		r = 0;
-	resources_finish(run);
-	if (r < 0)
-		*err = why;
-	return r;
+	/* What kept it may have gone; and nobody else comes. */
+	group = resources_remove(run, &of_group);
+	if (r < 0 || group < 0)
+		*err = r < 0 ? why : of_group;
+	return r < 0 ? r : group;
 }

@@ -157,13 +157,16 @@ size_t resources_fds(const struct run *run, int *ret_fds)
 	return count;
 }
 
-void resources_finish(struct run *run)
+int resources_remove(struct run *run, struct error *err)
 {
-	struct error ignored;
+	int r;
 
 	if (!run->has_cgroup)
-		return;
-	cgroup_remove(&run->cgroup, REMOVE_TIMEOUT_MS, &ignored);
+		return 0;
+	r = cgroup_remove(&run->cgroup, REMOVE_TIMEOUT_MS, err);
+	if (r < 0)
+		return r;
 	cgroup_close(&run->cgroup);
 	run->has_cgroup = false;
+	return 0;
 }

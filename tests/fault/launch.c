@@ -46,6 +46,7 @@ struct shape {
 	const char *argv[WORDS_MOST]; /* the launcher's, without the payload */
 	const char *walls;            /* what the payload says, undisturbed */
 	const struct tree *tree;      /* below box->top */
+	const char *groups;           /* that were there before; NULL: it has none */
 };
 
 /* The @nth call of @name in process @process. */
@@ -207,6 +208,16 @@ static bool is_message(const struct shape *shape, const char *err)
 			    !strncmp(end + 1, prefix, strlen(prefix))));
 }
 
+/* Those of launches that are directly below the test's own. */
+static const char *list_groups(void)
+{
+	return program_run(&(struct program){
+		.argv = ARGV("sh", "-c", "while IFS=: read -r n kind path; do "
+			     "find \"/sys/fs/cgroup/$kind$path\" -maxdepth 1 "
+			     "-name 'sbx-launch-*'; done </proc/self/cgroup "
+			     "2>/dev/null") })->out;
+}
+
 static void judge(struct shape *shape, const struct call *call,
 		  const char *what, const struct outcome *o)
 {
@@ -238,6 +249,12 @@ static void judge(struct shape *shape, const struct call *call,
 	cr_expect(!*left, "left on the host: %s\n%s", what, left);
 	if (*left)
 		shape->box->host = host_read();
+	if (shape->groups) {
+		left = list_groups();
+		cr_expect(!strcmp(shape->groups, left), "control groups are "
+			  "left: %s\n%s", what, left);
+		shape->groups = left;
+	}
 	now = tree_read(shape->box->top, TREE_CONTENT);
 	left = tree_changes(shape->tree, now);
 	cr_expect(!*left, "files are left: %s\n%s", what, left);
@@ -379,12 +396,14 @@ Test(launch, with_protected_names)
 Test(launch, with_limits_and_records)
 {
 	struct box *box = box_make();
+	struct shape *shape = shape_of(box);
 
 	box_profile(box, "[limits]\nprocesses = 20\nopen-files = 64\n"
 		    "file-size = 1m\noutput = 1m\ntimeout = 20s\n"
 		    "memory = 100m optional\n"
 		    "[report]\naudit-file = /dev/null\n");
-	try_all(shape_of(box), shape_of(box_make()));
+	shape->groups = list_groups();
+	try_all(shape, shape_of(box_make()));
 }
 
 Test(launch, in_the_language_of_bubblewrap)
