@@ -522,6 +522,8 @@ int monitor_run(struct run *run, struct engine_outcome *ret_outcome,
 	else
 		monitor_drain(&monitor);
 	monitor.has_warning |= relay_finish(run, &monitor.warning) < 0;
+	if (run->has_cgroup)
+		cgroup_usage(&run->cgroup, &run->group_usage);
 	if (r >= 0)
 		r = verdict_find(&monitor, &outcome, err);
 	if (r >= 0)

@@ -134,9 +134,14 @@ int report_changes(struct run *run, const size_t *counts, struct error *err)
 	return report_write_status(run, &line, err);
 }
 
-static uint64_t report_ms(const struct timeval *time)
+/* The group, if it counts, knows of more: what was killed, for instance. */
+static uint64_t report_ms(const struct timeval *time, uint64_t group_us)
 {
-	return (uint64_t)time->tv_sec * 1000 + (uint64_t)time->tv_usec / 1000;
+	uint64_t ms = (uint64_t)time->tv_sec * 1000 +
+		      (uint64_t)time->tv_usec / 1000;
+
+	return group_us != UINT64_MAX && group_us / 1000 > ms ?
+	       group_us / 1000 : ms;
 }
 
 static void report_add_exit(struct text_buf *line, const struct run *run,
@@ -144,6 +149,7 @@ static void report_add_exit(struct text_buf *line, const struct run *run,
 {
 	bool exited = WIFEXITED(end->wait_status);
 	bool killed = WIFSIGNALED(end->wait_status);
+	const struct cgroup_usage *group = &run->group_usage;
 
 	text_add(line, "{\"event\":\"exit\"");
 	report_add_number(line, "exitCode", exited,
@@ -154,10 +160,13 @@ static void report_add_exit(struct text_buf *line, const struct run *run,
 	report_add_number(line, "durationMs", true, report_elapsed_ms(run));
 	report_add_number(line, "maxRssKib", true,
 			  (uint64_t)end->usage.ru_maxrss);
+	report_add_number(line, "memoryPeakKib",
+			  group->memory_peak != UINT64_MAX,
+			  group->memory_peak / 1024);
 	report_add_number(line, "userMs", true,
-			  report_ms(&end->usage.ru_utime));
+			  report_ms(&end->usage.ru_utime, group->user_us));
 	report_add_number(line, "systemMs", true,
-			  report_ms(&end->usage.ru_stime));
+			  report_ms(&end->usage.ru_stime, group->system_us));
 	report_add_number(line, "outputBytes", run->output.is_counted,
 			  run->output.passed);
 	report_add_number(line, "outputDropped", run->output.is_counted,

@@ -71,6 +71,7 @@ int resources_prepare(struct run *run, struct error *err)
 	bool is_needed = false, is_probed = false;
 
 	cgroup_init(&run->cgroup);
+	cgroup_usage(&run->cgroup, &run->group_usage);
 	if (run->plan->rules != PLAN_RULES_PROFILE)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(grouped); i++) {

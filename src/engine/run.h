@@ -145,6 +145,7 @@ struct run {
 	ino_t ns_inodes[NS_COUNT]; /* the launcher's namespaces; 0: unknown */
 	bool has_cgroup;
 	struct cgroup cgroup;      /* of the run, with @has_cgroup */
+	struct cgroup_usage group_usage; /* of that, at the end */
 
 	/* spawn */
 	bool child_waits;      /* the child waits for MESSAGE_GO, which

@@ -120,6 +120,15 @@ int cgroup_kill(const struct cgroup *cgroup, struct error *err);
  */
 int cgroup_remove(struct cgroup *cgroup, unsigned timeout_ms,
 		  struct error *err);
+/* UINT64_MAX: nobody counts it here. */
+struct cgroup_usage {
+	uint64_t memory_peak;        /* bytes, the page cache included */
+	uint64_t user_us, system_us; /* of what was killed, too */
+};
+
+/* What everything in the group has used since it was made. */
+void cgroup_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);
+
 /* Close the descriptors; the group itself stays. */
 void cgroup_close(struct cgroup *cgroup);
 

@@ -518,3 +518,36 @@ Test(cgroup, another_process_removes_it)
 		usleep(1000);
 	cr_expect(!file_exists(group));
 }
+
+/* ---- what was used ------------------------------------------------------------------- */
+
+Test(cgroup, what_was_used_is_in_its_files)
+{
+	const char *group = scratch_make();
+	struct cgroup cgroup;
+	struct cgroup_usage usage;
+
+	cgroup_init(&cgroup);
+	cgroup_usage(&cgroup, &usage);
+	cr_expect(usage.memory_peak == UINT64_MAX &&
+		  usage.user_us == UINT64_MAX && usage.system_us == UINT64_MAX);
+	file_write(path_in(group, "memory.peak"), "1234567\n");
+	file_write(path_in(group, "cpu.stat"), "usage_usec 300\n"
+		   "user_usec 200\nsystem_usec 100\nnr_periods 0\n");
+	cgroup.v2.fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cgroup_usage(&cgroup, &usage);
+	cr_expect_eq(usage.memory_peak, 1234567);
+	cr_expect_eq(usage.user_us, 200);
+	cr_expect_eq(usage.system_us, 100);
+	/* Before 5.19; and of version 1. */
+	unlink(path_in(group, "memory.peak"));
+	file_write(path_in(group, "cpu.stat"), "user_usec\n");
+	cgroup_usage(&cgroup, &usage);
+	cr_expect(usage.memory_peak == UINT64_MAX &&
+		  usage.user_us == UINT64_MAX);
+	file_write(path_in(group, "memory.max_usage_in_bytes"), "77\n");
+	cgroup.v1[CGROUP_MEMORY].fd = fcntl(cgroup.v2.fd, F_DUPFD_CLOEXEC, 3);
+	cgroup_usage(&cgroup, &usage);
+	cr_expect_eq(usage.memory_peak, 77);
+	cgroup_close(&cgroup);
+}
