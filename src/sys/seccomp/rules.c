@@ -24,6 +24,11 @@ enum {
 	REQUEST_TIOCLINUX = 0x541c,
 	REQUEST_TIOCCONS = 0x541d,
 	REQUEST_TIOCSETD = 0x5423,
+	REQUEST_KDSKBENT = 0x4b47,
+	REQUEST_KDSKBSENT = 0x4b49,
+	REQUEST_KDSKBDIACR = 0x4b4b,
+	REQUEST_KDSETKEYCODE = 0x4b4d,
+	REQUEST_KDSKBDIACRUC = 0x4bfb,
 	PROTOCOL_MPTCP = 262,
 };
 
@@ -185,6 +190,9 @@ static void emit_ioctl(struct code *code)
 	static const uint32_t requests[] = {
 		REQUEST_TIOCSTI, REQUEST_TIOCLINUX, REQUEST_TIOCCONS,
 		REQUEST_TIOCSETD, /* loads line disciplines */
+		/* What the keys of the console type for whoever comes next. */
+		REQUEST_KDSKBENT, REQUEST_KDSKBSENT, REQUEST_KDSKBDIACR,
+		REQUEST_KDSETKEYCODE, REQUEST_KDSKBDIACRUC,
 	};
 
 	load_argument(code, 1);

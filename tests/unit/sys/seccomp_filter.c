@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/kd.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -193,7 +194,10 @@ static uint32_t rule_IOCTL(const struct call *call)
 	unsigned request = (unsigned)call->args[1];
 
 	return refuse_if(request == TIOCSTI || request == TIOCLINUX ||
-			 request == TIOCCONS || request == TIOCSETD);
+			 request == TIOCCONS || request == TIOCSETD ||
+			 request == KDSKBENT || request == KDSKBSENT ||
+			 request == KDSKBDIACR || request == KDSKBDIACRUC ||
+			 request == KDSETKEYCODE);
 }
 
 static uint32_t rule_PERSONALITY(const struct call *call)
@@ -330,7 +334,8 @@ static const uint32_t values[] = {
 	0100, 0101, 0200000, 020000000, 020200000, 02000001, SOCK_CLOEXEC | 1,
 	SOCK_CLOEXEC | 2, SOCK_NONBLOCK | 5, SOCK_CLOEXEC | 10, 0x20000,
 	0x20008, 0x40000, 0x28, 0x80, 0x5411, 0x5412, 0x5413, 0x541b, 0x541c,
-	0x541d, 0x541e, 0x5422, 0x5423, 0x5424, 0x00020000, 0x01200011,
+	0x541d, 0x541e, 0x5422, 0x5423, 0x5424, 0x4b46, 0x4b47, 0x4b48, 0x4b49,
+	0x4b4a, 0x4b4b, 0x4b4c, 0x4b4d, 0x4b4e, 0x4bfb, 0x00020000, 0x01200011,
 	0x003d0f00, 0x02000000, 0x04000000, 0x08000000, 0x10000000,
 	0x20000000, 0x40000000, 0x80000000, 0x7e020000, 0xfffffffe,
 	0xffffffff,
