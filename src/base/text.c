@@ -105,8 +105,8 @@ int text_parse_duration(const char *text, uint64_t *ret_ms)
 	static const struct unit units[] = {
 		{ "ms", 1 },
 		{ "s", 1000 },
-		{ "m", 60 * 1000 },
-		{ "h", 60 * 60 * 1000 },
+		{ "m", 60000 },
+		{ "h", 3600000 },
 	};
 
 	if (!strcmp(text, "0")) {

@@ -345,7 +345,7 @@ static const struct {
 /* Without a terminal there is no /dev/tty to open. */
 static bool device_wanted(const struct plan *plan, const char *name)
 {
-	return plan->security.tty != TTY_NONE || strcmp(name, "tty");
+	return plan->security.tty != TTY_NONE || strcmp(name, "tty") != 0;
 }
 
 static int clone_device(const struct plan *plan, const char *path,

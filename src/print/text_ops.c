@@ -124,7 +124,7 @@ void text_operations(struct sheet *sheet, const struct plan *plan)
 			   &op->origin, "%s%s %s%s", print_op_name(op),
 			   what_of(sheet, op), sheet_word(sheet, op->dest),
 			   details_of(sheet, op));
-		if (op->real_dest && strcmp(op->real_dest, op->dest))
+		if (op->real_dest && strcmp(op->real_dest, op->dest) != 0)
 			sheet_note(sheet, "which is %s",
 				   sheet_word(sheet, op->real_dest));
 		add_layers(sheet, op);
