@@ -76,6 +76,9 @@ static const struct {
 	{ "access", true, "namespace user:" },
 	/* As bubblewrap's; with no_new_privs nothing comes of that set. */
 	{ "prctl", true, "CapBnd:" },
+	/* Root gets by its exec what is left in that set, in its namespace. */
+	{ "prctl", true, "CapPrm:" },
+	{ "prctl", true, "CapEff:" },
 	/* Where the kernel gives no new /sys the host's stays, covered. */
 	{ "fsopen", false, "mount / /sys " },
 	{ "fsconfig", false, "mount / /sys " },
@@ -163,8 +166,19 @@ static bool is_certain(const struct call *call)
 	return false;
 }
 
+/* `memory = 100m optional`: the group of the sandbox is its caller's then. */
+static bool is_of_an_optional_limit(const char *line)
+{
+	const char *end = strchrnul(line, '\n');
+	const char *found = strstr(line, " /sys/fs/cgroup/memory ");
+
+	return found && found < end;
+}
+
 static bool is_allowed(const struct call *call, const char *line)
 {
+	if (call && !call->process && is_of_an_optional_limit(line))
+		return true;
 	for (size_t i = 0; call && i < ARRAY_SIZE(optional); i++)
 		if (!strcmp(optional[i].call, call->name) &&
 		    optional[i].is_bwrap == call->is_bwrap &&
