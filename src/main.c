@@ -301,6 +301,24 @@ static int refuse(struct arena *arena, const struct front *front,
 	return print_error(arena, plan, err);
 }
 
+/* No command.  A launch that was meant to be is in the records. */
+static int show_usage(struct arena *arena, const struct front *front,
+		      const char *argv0, const struct engine_start *start)
+{
+	const struct engine_options options = options_for(&front->native,
+							  start);
+	const char *help = front_help(front, argv0);
+	struct error err = { 0 };
+
+	print_text_out(STDERR_FILENO, help, strlen(help));
+	if (is_bwrap)
+		return STATUS_BWRAP_FAILURE;
+	error_set(&err, 0, "no command is given");
+	error_reason(&err, "usage");
+	engine_refused(front->parse.plan, &options, &err);
+	return ERROR_STATUS_LAUNCHER;
+}
+
 static int act(struct arena *arena, struct front *front, const char *argv0,
 	       const struct engine_start *start)
 {
@@ -315,9 +333,7 @@ static int act(struct arena *arena, struct front *front, const char *argv0,
 		help = front_help(front, argv0);
 		return print_text_out(STDOUT_FILENO, help, strlen(help));
 	case PARSE_USAGE:
-		help = front_help(front, argv0);
-		print_text_out(STDERR_FILENO, help, strlen(help));
-		return is_bwrap ? STATUS_BWRAP_FAILURE : ERROR_STATUS_LAUNCHER;
+		return show_usage(arena, front, argv0, start);
 	case PARSE_RUN:
 		break;
 	}

@@ -380,11 +380,19 @@ Test(audit, of_what_was_refused)
 		.argv = ARGV(sbx_launch(), "--audit-file", audit,
 			     "--profile", box->profile, "--run-id", "c", "--",
 			     "y") }), 125);
+	box_profile(box, "[report]\naudit-file = %s\nstatus-file = %s\n",
+		    audit, status_of(box));
+	expect_exit(program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--profile", box->profile,
+			     "--run-id", "d") }), 125);
+	expect_json(status_of(box), "r['event'], r['reason']",
+		    "('error', 'usage')\n");
 	expect_json(audit, "r['runId'], r['ok'], r['exitCode'], r['command'], "
 		    "bool(r['error'])",
 		    "('a', False, 125, ['one', 'two words'], True)\n"
 		    "('b', False, 125, ['x'], True)\n"
-		    "('c', False, 125, ['y'], True)\n");
+		    "('c', False, 125, ['y'], True)\n"
+		    "('d', False, 125, [], True)\n");
 }
 
 /* A profile that is not trusted does not say where to write. */
