@@ -143,12 +143,11 @@ void box_expect_refused(const struct box *box, const struct outcome *outcome,
 	box_expect_clean(box);
 }
 
-void expect_listing(const char *path, const char *expected)
+void expect_found(const char *path, const char *format, const char *expected)
 {
 	const char *found = program_run(&(struct program){
-		.argv = ARGV("sh", "-c", "cd \"$1\" && find . -printf "
-			     "'%y %m %P %l\\n' | LC_ALL=C sort -k3", "sh",
-			     path) })->out;
+		.argv = ARGV("sh", "-c", "cd \"$1\" && find . -printf \"$2\" | "
+			     "LC_ALL=C sort -k3", "sh", path, format) })->out;
 
 	cr_expect_str_eq(found, expected, "expected:\n%sfound:\n%s", expected,
 			 found);

@@ -99,10 +99,14 @@ void box_expect_refused(const struct box *box, const struct outcome *outcome,
 			   NULL)
 
 /*
- * Claim that find(1) sees this below @path: a line each with type, mode, name,
- * and where a link leads.
+ * Claim that find(1) says this of @path and all below it: a line each in its
+ * -printf @format, of which the third word is the name.
  */
-void expect_listing(const char *path, const char *expected);
+void expect_found(const char *path, const char *format, const char *expected);
+
+/* Type, mode, name, and where a link leads. */
+#define expect_listing(path, expected)                                   \
+	expect_found(path, "%y %m %P %l\\n", expected)
 
 /* Skip the test for whoever is not the host's root. */
 void box_need_root(void);

@@ -26,17 +26,8 @@ static void expect_run_as_user(const struct box *box, const char *group,
 	box_expect_tidy(box);
 }
 
-/* Those of what @path has below it: "uid:gid mode name", a line each. */
-static void expect_owners(const char *path, const char *expected)
-{
-	const char *found = program_run(&(struct program){
-		.argv = ARGV("sh", "-c", "cd \"$1\" && find . -printf "
-			     "'%U:%G %m %P\\n' | LC_ALL=C sort -k3", "sh",
-			     path) })->out;
-
-	cr_expect_str_eq(found, expected, "expected:\n%sfound:\n%s", expected,
-			 found);
-}
+#define expect_owners(path, expected)                                     \
+	expect_found(path, "%U:%G %m %P\\n", expected)
 
 /* The workspace belongs to 4242 and its group 4343, whose members may write. */
 static struct box *make_box_of_a_group(mode_t mode)
