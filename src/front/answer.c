@@ -50,7 +50,7 @@ static void list(const char *path)
 	DIR *directory = opendir(path);
 
 	if (directory)
-		readdir(directory);
+		(void)readdir(directory);
 }
 
 static long long now_ms(void)
@@ -121,10 +121,9 @@ static void unescape(char *text)
 	char *to = text;
 
 	while (*text) {
-		unsigned byte;
-
-		if (*text == '\\' && sscanf(text + 1, "%3o", &byte) == 1) {
-			*to++ = (char)byte;
+		if (*text == '\\' && strspn(text + 1, "01234567") >= 3) {
+			*to++ = (char)((text[1] - '0') << 6 |
+				       (text[2] - '0') << 3 | (text[3] - '0'));
 			text += 4;
 		} else {
 			*to++ = *text++;

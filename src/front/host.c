@@ -257,10 +257,12 @@ static int look_at(const struct plan *plan, const struct origin *origin,
 	/* The attributes known already will do: no server is asked. */
 	if (statx(AT_FDCWD, path, flags | AT_STATX_DONT_SYNC |
 		  AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, ret_info) < 0) {
-		error_set(err, errno, "%s: %s '%s'",
+		int code = errno;
+
+		error_set(err, code, "%s: %s '%s'",
 			  origin_text(plan->arena, origin), what, path);
 		give_reason(err);
-		return error_result(err);
+		return -code;
 	}
 	return 0;
 }
