@@ -155,7 +155,7 @@ static int start_payload(struct child *child, struct error *err)
 		return error_call(err, errno, "vfork", "fork the payload");
 	if (!payload)
 		payload_run(child); /* NOLINT(clang-analyzer-unix.Vfork) */
-	init_run(child->run, payload);
+	init_run(child->run, payload, child->procfs);
 }
 
 _Noreturn void child_run(struct run *run)

@@ -184,13 +184,10 @@ void ending_check(struct monitor *monitor)
 
 void ending_abandon(struct monitor *monitor)
 {
-	struct pollfd end = {
-		.fd = monitor->run->child_pidfd,
-		.events = POLLIN,
-	};
+	const struct run *run = monitor->run;
 
 	if (monitor->child_ended)
 		return;
 	ending_signal_child(monitor, SIGKILL);
-	poll(&end, 1, DYING_MS);
+	proc_child_await(run->child_pidfd, run->child, DYING_MS);
 }

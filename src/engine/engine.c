@@ -238,13 +238,13 @@ static int give_up(struct run *run, const struct error *err)
 {
 	struct error ignored;
 
-	if (run->child_pidfd >= 0) {
+	if (run->child > 0) {
 		int status;
 
 		proc_child_signal(run->child_pidfd, run->child, SIGKILL,
 				  &ignored);
-		proc_pidfd_wait(run->child_pidfd, true, &status, NULL,
-				&ignored);
+		proc_child_wait(run->child_pidfd, run->child, true, &status,
+				NULL, &ignored);
 	}
 	janitor_finish(run, &ignored);
 	report_failed(run, err);

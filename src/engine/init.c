@@ -340,16 +340,16 @@ static void init_read_socket(struct init *init)
 }
 
 /* Leave nothing here that the payload could use. */
-static void init_strip(struct init *init)
+static void init_strip(struct init *init, int procfs)
 {
 	const struct run *run = init->run;
 
-	if (proc_close_fds(0, run->init_fds.at, run->init_fds.count,
+	if (proc_close_fds(procfs, 0, run->init_fds.at, run->init_fds.count,
 			   PROC_FDS_CLOSE, &init->err) < 0)
 		init_fail(init);
 }
 
-void init_run(struct run *run, pid_t payload)
+void init_run(struct run *run, pid_t payload, int procfs)
 {
 	struct init init = {
 		.run = run,
@@ -366,7 +366,7 @@ void init_run(struct run *run, pid_t payload)
 	/* The payload has been asked for more; this alone has no memory. */
 	if (run->oom_fd >= 0)
 		proc_give_up_later(run->oom_fd, run->oom_before, &init.err);
-	init_strip(&init);
+	init_strip(&init, procfs);
 	for (;;) {
 		struct pollfd peer = { .fd = init.socket, .events = POLLIN };
 		int count;

@@ -306,7 +306,7 @@ static _Noreturn void janitor_run(struct run *run, int socket)
 	count += commit_fds(run, keep + count);
 	keep[count++] = socket;
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || chdir("/") < 0 ||
-	    proc_close_fds(0, keep, count, PROC_FDS_CLOSE, &ignored) < 0 ||
+	    proc_close_fds(-EBADF, 0, keep, count, PROC_FDS_CLOSE, &ignored) < 0 ||
 	    proc_wipe_args("sbx-launch", &ignored) < 0)
 		_exit(1);
 	run->child_pidfd = -EBADF;
@@ -429,7 +429,8 @@ int janitor_watch(struct run *run, struct error *err)
 {
 	const struct note note = { .kind = NOTE_WATCH };
 
-	if (run->janitor_socket < 0)
+	/* Without a pidfd the end of the socket is the end, or nearly. */
+	if (run->janitor_socket < 0 || run->child_pidfd < 0)
 		return 0;
 	return note_send(run, &note, run->child_pidfd, err);
 }
@@ -440,23 +441,23 @@ int janitor_watch(struct run *run, struct error *err)
  */
 static bool janitor_end(struct run *run, bool waits)
 {
-	struct pollfd end = { .fd = run->janitor_pidfd, .events = POLLIN };
 	struct error ignored;
 	int status = -1;
 
 	/* PID 1 has the other copy, and is gone. */
 	close(run->janitor_socket);
 	if (waits)
-		poll(&end, 1, JANITOR_MS);
+		proc_child_await(run->janitor_pidfd, run->janitor, JANITOR_MS);
 	/*
 	 * It may be stopped.  Where a filter refuses the signal it ends by
 	 * itself, at the end of file.
 	 */
 	proc_child_signal(run->janitor_pidfd, run->janitor, SIGKILL,
 			  &ignored);
-	proc_pidfd_wait(run->janitor_pidfd, true, &status, NULL, &ignored);
-	close(run->janitor_pidfd);
-	run->janitor_socket = run->janitor_pidfd = -EBADF;
+	proc_child_wait(run->janitor_pidfd, run->janitor, true, &status, NULL,
+			&ignored);
+	mem_close_fd(&run->janitor_pidfd);
+	run->janitor_socket = -EBADF;
 	return status == 0;
 }
 

@@ -67,15 +67,16 @@ int join_spawn(struct run *run, struct proc_clone *args, struct error *err)
 {
 	struct proc_clone plain = { .cgroup_fd = -EBADF };
 	struct message message;
+	struct error ignored;
 	int pidfd, status, r;
-	pid_t between = proc_clone(&plain, &pidfd, err);
+	pid_t sender = 0, between = proc_clone(&plain, &pidfd, err);
 
 	if (between < 0)
 		return between;
 	if (!between)
 		make_child(run, args);
-	r = run_receive(run->monitor_socket, &message, &run->child, err);
-	close(pidfd);
+	r = run_receive(run->monitor_socket, &message, &sender, err);
+	mem_close_fd(&pidfd);
 	waitpid(between, &status, 0);
 	if (r > 0 && message.kind == MESSAGE_ERROR)
 		*err = message.error;
@@ -83,8 +84,10 @@ int join_spawn(struct run *run, struct proc_clone *args, struct error *err)
 		return r < 0 ? r : message.kind == MESSAGE_ERROR ?
 		       error_result(err) :
 		       error_set(err, ECHILD, "make the child");
-	run->child_pidfd = proc_pidfd_open(run->child, err);
-	return run->child_pidfd < 0 ? run->child_pidfd : 0;
+	run->child = sender;
+	r = proc_pidfd_open(run->child, &ignored);
+	run->child_pidfd = r < 0 ? -EBADF : r;
+	return 0;
 }
 
 int join_second(struct child *child, struct error *err)

@@ -3,6 +3,7 @@
  * The launcher's own process while the sandbox runs: one poll(2) over
  *
  *   the child's pidfd    it has ended, and in a pid namespace everything else
+ *                        (a signalfd for SIGCHLD where there is none)
  *   the socket           messages of child, payload and PID 1
  *   a signalfd           signals for the payload
  *   the caller's pidfd   the caller is gone
@@ -120,10 +121,16 @@ static int monitor_on_child(struct monitor *monitor, struct error *err)
 {
 	struct run *run = monitor->run;
 	struct rusage usage;
+	struct signalfd_siginfo info;
 	int wait_status, r;
 
-	r = proc_pidfd_wait(run->child_pidfd, false, &wait_status, &usage,
-			    err);
+	/* However many of them it stands for */
+	if (run->child_pidfd < 0 &&
+	    read(monitor->watches[WATCH_CHILD].fd, &info, sizeof(info)) < 0 &&
+	    errno != EAGAIN)
+		return error_set(err, errno, "read signals");
+	r = proc_child_wait(run->child_pidfd, run->child, false, &wait_status,
+			    &usage, err);
 	if (r == -EAGAIN)
 		return 0;
 	if (r < 0)
@@ -278,6 +285,23 @@ static int monitor_open_signals(struct monitor *monitor, struct error *err)
 	return 0;
 }
 
+/* Without a pidfd: SIGCHLD, which is blocked, tells of every child. */
+static int monitor_open_child(struct monitor *monitor, struct error *err)
+{
+	int fd = monitor->run->child_pidfd;
+	sigset_t wanted;
+
+	if (fd < 0) {
+		sigemptyset(&wanted);
+		sigaddset(&wanted, SIGCHLD);
+		fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+	}
+	if (fd < 0)
+		return error_set(err, errno, "signalfd");
+	monitor->watches[WATCH_CHILD].fd = fd;
+	return 0;
+}
+
 /* The time-out counts the time that the machine sleeps, too. */
 static int monitor_start_timer(struct monitor *monitor, struct error *err)
 {
@@ -329,7 +353,8 @@ static int monitor_close_others(const struct run *run, struct error *err)
 			run->leftovers.at[i].parent_fd;
 		*arena_push(run->arena, &keep) = run->leftovers.at[i].lock_fd;
 	}
-	return proc_close_fds(3, keep.at, keep.count, PROC_FDS_CLOSE, err);
+	return proc_close_fds(-EBADF, 3, keep.at, keep.count, PROC_FDS_CLOSE,
+			      err);
 }
 
 static int monitor_start(struct monitor *monitor, struct error *err)
@@ -344,7 +369,9 @@ static int monitor_start(struct monitor *monitor, struct error *err)
 	r = monitor_close_others(run, err);
 	if (r < 0)
 		return r;
-	monitor->watches[WATCH_CHILD].fd = run->child_pidfd;
+	r = monitor_open_child(monitor, err);
+	if (r < 0)
+		return r;
 	monitor->watches[WATCH_SOCKET].fd = run->monitor_socket;
 	if (run_dies_with_monitor(run))
 		monitor->watches[WATCH_CALLER].fd = run->caller_pidfd;

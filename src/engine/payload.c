@@ -238,7 +238,7 @@ static int close_fds(const struct child *child, struct error *err)
 	if (security->keep_all_fds)
 		return 0;
 	/* The socket stays until the exec: it has to report a failure. */
-	return proc_close_fds(3, security->keep_fds.at,
+	return proc_close_fds(child->procfs, 3, security->keep_fds.at,
 			      security->keep_fds.count, PROC_FDS_CLOEXEC, err);
 }
 

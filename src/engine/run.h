@@ -155,7 +155,7 @@ struct run {
 	int monitor_socket;    /* closed in the child */
 	int child_socket;      /* closed in the monitor */
 	pid_t child;           /* host pid */
-	int child_pidfd;
+	int child_pidfd;       /* -EBADF where a kernel has none, proc_clone() */
 
 	LIST_OF(struct leftover) leftovers;
 	int janitor_socket;    /* -EBADF: no janitor */
@@ -271,9 +271,9 @@ void init_wait_block_fd(struct run *run);
 int init_ready(struct run *run, struct error *err);
 /*
  * Be PID 1 (or a plain reaper) for @payload; never returns.  Called in the
- * child right after it has forked @payload.
+ * child right after it has forked @payload.  @procfs is the host's.
  */
-_Noreturn void init_run(struct run *run, pid_t payload);
+_Noreturn void init_run(struct run *run, pid_t payload, int procfs);
 
 /* ---- report.c ------------------------------------------------------------- */
 

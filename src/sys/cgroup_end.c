@@ -79,8 +79,13 @@ static void cgroup_kill_process(int directory, pid_t pid)
 	struct error ignored;
 
 	pidfd = proc_pidfd_open(pid, &ignored);
-	if (pidfd >= 0 && cgroup_has(directory, pid))
+	if (!cgroup_has(directory, pid))
+		return;
+	/* Before Linux 5.3 the number of a moment ago is all there is. */
+	if (pidfd >= 0)
 		proc_pidfd_signal(pidfd, SIGKILL, &ignored);
+	else if (ignored.code != ESRCH)
+		kill(pid, SIGKILL);
 }
 
 /* Kill what is listed; the number of processes, negative errno. */

@@ -5,7 +5,9 @@
  * A pid is a number that the kernel gives to somebody else one day; a pidfd
  * is the process.  So clone3(2) hands out the pidfd with the process, signals
  * go through pidfd_send_signal(2), and waitid(P_PIDFD) takes exactly that
- * one.
+ * one.  Before Linux 5.4 some or all of that is missing.  Then the pid is
+ * used, and only while the process is a child that nobody has waited for: so
+ * long the kernel gives its number to nobody else.
  *
  * What is below /proc can be mounted over by whoever prepared the mount
  * namespace.  A write meant for an id map must not land in a file of theirs:
@@ -19,12 +21,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* In <sched.h> only with a prototype of clone() that nobody needs here. */
@@ -104,7 +108,6 @@ int proc_open_file(int procfs, const char *path, int flags, struct error *err)
 /* clone(2) with the arguments in the order of this architecture. */
 static pid_t proc_clone_old(unsigned long flags, int *ret_pidfd)
 {
-	flags |= CLONE_PIDFD | SIGCHLD;
 #if defined(__s390__) || defined(__CRIS__)
 	return (pid_t)syscall(SYS_clone, NULL, flags, ret_pidfd, NULL, NULL);
 #else
@@ -113,18 +116,23 @@ static pid_t proc_clone_old(unsigned long flags, int *ret_pidfd)
 }
 
 /*
- * Before Linux 5.2 the flag means nothing.  Without a hold on the child there
- * is no way to run something: it has not been let go yet.
+ * Before Linux 5.2 the flag for a pidfd means nothing, and others than Linux
+ * refuse what they do not know.  Those of 5.2 cannot be polled: they say
+ * at once that they can be read.
  */
-static int proc_refuse_child(pid_t pid, struct error *err)
+static pid_t proc_clone_by_pid(unsigned long flags, int *ret_pidfd)
 {
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
-	error_set(err, ENOSYS, "the kernel gives no descriptor of a process");
-	error_reason(err, "pidfd");
-	error_remedy(err, "use Linux 5.4 or later");
-	return error_result(err);
+	struct pollfd end = { .fd = -EBADF, .events = POLLIN };
+	pid_t pid;
+
+	flags |= SIGCHLD;
+	pid = proc_clone_old(flags | CLONE_PIDFD, &end.fd);
+	if (pid < 0 && errno == EINVAL)
+		pid = proc_clone_old(flags, &end.fd);
+	if (pid > 0 && end.fd >= 0 && poll(&end, 1, 0) != 0)
+		mem_close_fd(&end.fd);
+	*ret_pidfd = pid > 0 ? end.fd : -EBADF;
+	return pid;
 }
 
 static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
@@ -137,16 +145,13 @@ static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
 	/* Flags that came with clone3(2) share bits with the exit signal */
 	if (args->flags & (CSIGNAL | ~(uint64_t)UINT32_MAX))
 		return error_set(err, ENOSYS, "clone3");
-	pid = proc_clone_old((unsigned long)args->flags, &pidfd);
+	pid = proc_clone_by_pid((unsigned long)args->flags, &pidfd);
 	if (pid < 0)
 		return error_call(err, errno, "clone", "clone");
 	if (!pid) {
 		*ret_pidfd = -EBADF;
-		pidfd = -EBADF;
 		return 0;
 	}
-	if (pidfd < 0)
-		return proc_refuse_child(pid, err);
 	if (args->cgroup_fd >= 0) {
 		result = cgroup_move(args->cgroup_fd, pid);
 		if (result < 0) {
@@ -154,7 +159,8 @@ static pid_t proc_clone_fallback(const struct proc_clone *args, int *ret_pidfd,
 			int status;
 
 			proc_child_signal(pidfd, pid, SIGKILL, &ignored);
-			proc_pidfd_wait(pidfd, true, &status, NULL, &ignored);
+			proc_child_wait(pidfd, pid, true, &status, NULL,
+					&ignored);
 			return error_set(err, -result,
 					 "move the child to its cgroup");
 		}
@@ -208,6 +214,8 @@ int proc_pidfd_signal(int pidfd, int signal, struct error *err)
 	return 0;
 }
 
+/* ---- a child, by its pidfd or by its pid ------------------------------------ */
+
 int proc_child_signal(int pidfd, pid_t pid, int signal, struct error *err)
 {
 	if (proc_pidfd_signal(pidfd, signal, err) >= 0)
@@ -232,7 +240,21 @@ static int proc_wait_status(const siginfo_t *info)
 	}
 }
 
-int proc_pidfd_wait(int pidfd, bool block, int *ret_status,
+static int proc_wait_by_pid(pid_t pid, bool block, int *ret_status,
+			    struct rusage *ret_usage, struct error *err)
+{
+	pid_t found;
+
+	do
+		found = wait4(pid, ret_status, __WALL | (block ? 0 : WNOHANG),
+			      ret_usage);
+	while (found < 0 && errno == EINTR);
+	if (found < 0)
+		return error_set(err, errno, "wait4");
+	return found ? 0 : -EAGAIN;
+}
+
+int proc_child_wait(int pidfd, pid_t pid, bool block, int *ret_status,
 		    struct rusage *ret_usage, struct error *err)
 {
 	int options = WEXITED | __WALL | (block ? 0 : WNOHANG);
@@ -245,6 +267,10 @@ int proc_pidfd_wait(int pidfd, bool block, int *ret_status,
 		result = syscall(SYS_waitid, P_PIDFD, pidfd, &info, options,
 				 &usage);
 	while (result < 0 && errno == EINTR);
+	/* No pidfd; not known before 5.4; a filter's list is older than it */
+	if (result < 0 && errno != ECHILD && pid > 0)
+		return proc_wait_by_pid(pid, block, ret_status, ret_usage,
+					err);
 	if (result < 0)
 		return error_set(err, errno, "waitid");
 	if (!info.si_pid)
@@ -253,4 +279,24 @@ int proc_pidfd_wait(int pidfd, bool block, int *ret_status,
 	if (ret_usage)
 		*ret_usage = usage;
 	return 0;
+}
+
+void proc_child_await(int pidfd, pid_t pid, int timeout_ms)
+{
+	enum { STEP_MS = 2 };
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	siginfo_t info = { .si_pid = 0 };
+
+	if (pidfd >= 0) {
+		poll(&end, 1, timeout_ms);
+		return;
+	}
+	for (; timeout_ms > 0; timeout_ms -= STEP_MS) {
+		if (waitid(P_PID, (id_t)pid, &info,
+			   WEXITED | WNOWAIT | WNOHANG | __WALL) < 0 ||
+		    info.si_pid)
+			return;
+		nanosleep(&step, NULL);
+	}
 }

@@ -49,7 +49,9 @@ struct proc_clone {
  *
  * Returns the pid in the parent, with *@ret_pidfd (close-on-exec, owned by
  * the caller), 0 in the child, where *@ret_pidfd is -EBADF, or a negative
- * errno.  @err then names the failing call; code ENOSPC: a limit on
+ * errno.  Before Linux 5.3 no pidfd tells of an end: *@ret_pidfd then is
+ * -EBADF in the parent, too, and the pid has to do, which is the child's own
+ * until it has been waited for.  The proc_child_ functions take either.  @err then names the failing call; code ENOSPC: a limit on
  * namespaces; EPERM: no right; EINVAL: not in this kernel.
  */
 pid_t proc_clone(const struct proc_clone *args, int *ret_pidfd,
@@ -61,18 +63,21 @@ int proc_pidfd_open(pid_t pid, struct error *err);
 int proc_pidfd_signal(int pidfd, int signal, struct error *err);
 /*
  * Send @signal to a child that has not been waited for, so that @pid still is
- * its own: by @pidfd, or where that call is refused (filters of containers
- * older than it) by kill(2).
+ * its own: by @pidfd, or where there is none or that call is refused (filters
+ * of containers older than it) by kill(2).
  */
 int proc_child_signal(int pidfd, pid_t pid, int signal, struct error *err);
 /*
- * Wait for the end of the child behind @pidfd and take it from the kernel.
+ * Wait for the end of a child and take it from the kernel: by @pidfd, or where
+ * there is none or the kernel does not know that way (before 5.4) by @pid.
  * @ret_status is as wait(2) gives it, @ret_usage may be NULL.  Without @block
  * -EAGAIN (with @err empty) while it runs.  A wait that a signal interrupts
  * goes on.
  */
-int proc_pidfd_wait(int pidfd, bool block, int *ret_status,
+int proc_child_wait(int pidfd, pid_t pid, bool block, int *ret_status,
 		    struct rusage *ret_usage, struct error *err);
+/* Wait at most @timeout_ms for the end of a child, and leave it to be taken. */
+void proc_child_await(int pidfd, pid_t pid, int timeout_ms);
 
 /* ---- what a process does to itself --------------------------------------- */
 
@@ -84,9 +89,10 @@ enum proc_fds {
 /*
  * Close every descriptor from @first on, except the @keep_count in @keep
  * (any order, doubles allowed).  close_range(2) (5.9), else a walk over
- * /proc/self/fd.
+ * self/fd below @procfs, as for proc_open_file(), or if that cannot be opened
+ * below /proc.  @procfs is closed like the others.
  */
-int proc_close_fds(int first, const int *keep, size_t keep_count,
+int proc_close_fds(int procfs, int first, const int *keep, size_t keep_count,
 		   enum proc_fds how, struct error *err);
 
 /*

@@ -63,15 +63,20 @@ static int proc_entry_fd(const struct dirent64 *entry)
  * Entries are numbered by descriptor, so closing one does not move the
  * others.
  */
-static int proc_walk_fds(int first, const int *keep, size_t keep_count,
-			 enum proc_fds how, struct error *err)
+static int proc_walk_fds(int procfs, int first, const int *keep,
+			 size_t keep_count, enum proc_fds how,
+			 struct error *err)
 {
 	_Alignas(struct dirent64) char buffer[4096];
 	auto_close int directory = -EBADF;
 	long size;
 
-	directory = proc_open_file(-EBADF, "self/fd", O_RDONLY | O_DIRECTORY,
+	directory = proc_open_file(procfs, "self/fd", O_RDONLY | O_DIRECTORY,
 				   err);
+	/* Landlock knows mounts that are inside, and no others. */
+	if (directory < 0 && procfs >= 0)
+		directory = proc_open_file(-EBADF, "self/fd",
+					   O_RDONLY | O_DIRECTORY, err);
 	if (directory < 0)
 		return error_wrap(err, "descriptors from %d on", first);
 	while ((size = syscall(SYS_getdents64, directory, buffer,
@@ -94,7 +99,7 @@ static int proc_walk_fds(int first, const int *keep, size_t keep_count,
 	return 0;
 }
 
-int proc_close_fds(int first, const int *keep, size_t keep_count,
+int proc_close_fds(int procfs, int first, const int *keep, size_t keep_count,
 		   enum proc_fds how, struct error *err)
 {
 	unsigned flags = how == PROC_FDS_CLOEXEC ? CLOSE_RANGE_CLOEXEC : 0;
@@ -112,8 +117,8 @@ int proc_close_fds(int first, const int *keep, size_t keep_count,
 			continue;
 		}
 		if (syscall(SYS_close_range, from, last, flags) < 0)
-			return proc_walk_fds(first, keep, keep_count, how,
-					     err);
+			return proc_walk_fds(procfs, first, keep, keep_count,
+					     how, err);
 		from = last + 1;
 	} while (kept != INT_MAX);
 	return 0;

@@ -288,14 +288,9 @@ int userns_create_idmap(uid_t disk_uid, gid_t disk_gid, uid_t host_uid,
 	fd = userns_map_helper(pid, uid_map, gid_map, err);
 	if (fd < 0)
 		error_wrap(err, "id map for mounts");
-	/*
-	 * It uses our stack and memory: gone before we return.  Some filters
-	 * refuse pidfd_send_signal(2), and a child that nobody has waited for
-	 * has its pid still.
-	 */
-	if (proc_pidfd_signal(pidfd, SIGKILL, &ignored) < 0)
-		kill(pid, SIGKILL);
-	proc_pidfd_wait(pidfd, true, &status, NULL, &ignored);
+	/* It uses our stack and memory: gone before we return. */
+	proc_child_signal(pidfd, pid, SIGKILL, &ignored);
+	proc_child_wait(pidfd, pid, true, &status, NULL, &ignored);
 	return fd;
 }
 

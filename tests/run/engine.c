@@ -6,10 +6,12 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <criterion/criterion.h>
 
@@ -31,13 +33,22 @@ static const struct refusal younger[] = {
 	{ "close_range", ENOSYS }, { "faccessat2", ENOSYS },
 	{ "landlock_create_ruleset", ENOSYS }, { 0 },
 };
+/* Linux 4.18: no descriptor of a process either, whoever asks for one */
+static const struct refusal oldest[] = {
+	MOUNT_CALLS(ENOSYS), { "openat2", ENOSYS }, { "clone3", ENOSYS },
+	{ "close_range", ENOSYS }, { "faccessat2", ENOSYS },
+	{ "landlock_create_ruleset", ENOSYS },
+	{ "clone", EINVAL, 0, CLONE_PIDFD, CLONE_PIDFD },
+	{ "pidfd_open", ENOSYS }, { "pidfd_send_signal", ENOSYS },
+	{ "waitid", EINVAL, 0, ~0U, P_PIDFD }, { 0 },
+};
 /* Linux 5.2 to 5.11 */
 static const struct refusal last_only[] = {
 	{ "mount_setattr", ENOSYS }, { 0 },
 };
 
 static const struct refusal *const kernels[] = {
-	unknown, refused, younger, last_only,
+	unknown, refused, younger, oldest, last_only,
 };
 
 /* Root's own files cannot be shown to another id. */
@@ -130,6 +141,71 @@ Test(engine, the_workspace_is_written_to)
 	expect_out(o, "ran\n");
 	cr_expect(file_exists(path_in(box->work, "ran")));
 	box_expect_clean(box);
+}
+
+/* ---- how it ends, without pidfds ------------------------------------------- */
+
+#define HOST_ROOT "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"
+
+Test(engine, a_run_ends_by_itself_without_pidfds)
+{
+	static const char *const share[] = { "", "share = pid\n" };
+	struct box *box = box_make();
+
+	for (int i = 0; i < 2; i++) {
+		/* A name that is missing takes a janitor. */
+		box_profile(box, "protect = .git\n[namespaces]\n%s%s",
+			    share[i], own_id());
+		expect_exit(run_without(oldest, BOX_ARGV(box, "sh", "-c",
+			    "sleep 98 & exit 7")), 7);
+		expect_exit(run_without(oldest, BOX_ARGV(box, "sh", "-c",
+			    "kill -9 $$")), 128 + SIGKILL);
+	}
+	expect_exit(run_without(oldest, ARGV(sbx_launch(), HOST_ROOT, "--",
+		    "sh", "-c", "exit 7")), 7);
+	expect_exit(run_without(oldest, ARGV(sbx_launch(), HOST_ROOT,
+		    "--unshare-pid", "--", "sh", "-c", "kill -9 $$")),
+		    128 + SIGKILL);
+	box_expect_clean(box);
+}
+
+Test(engine, a_run_is_ended_without_pidfds)
+{
+	struct box *box = box_make();
+	struct process *process;
+
+	box_profile(box, "[limits]\ntimeout = 300ms\ngrace = 100ms\n%s",
+		    own_id());
+	expect_exit(run_without(oldest, BOX_ARGV(box, "sh", "-c",
+		    "trap '' TERM; sleep 98 & sleep 97")), 124);
+	box_profile(box, "[limits]\ngrace = 100ms\n%s", own_id());
+	process = process_start(&(struct program){
+		.argv = BOX_ARGV(box, "sh", "-c",
+				 "trap '' TERM; sleep 98 & echo up; sleep 97"),
+		.refuse = oldest });
+	cr_expect(process_await(process, "up"));
+	process_signal(process, SIGTERM);
+	expect_exit(process_finish(process), 128 + SIGKILL);
+	box_expect_clean(box);
+}
+
+/* ---- no /proc inside --------------------------------------------------------- */
+
+Test(engine, descriptors_without_close_range)
+{
+	static const struct refusal missing[] = { { "close_range", ENOSYS },
+						  { 0 } };
+	static const struct refusal filtered[] = { { "close_range", EPERM },
+						   { 0 } };
+	const char *const *argv = ARGV(sbx_launch(), "--unshare-pid",
+		"--ro-bind", "/", "/", "--tmpfs", "/mnt", "--proc",
+		"/mnt/proc", "--tmpfs", "/proc", "--", "sh", "-c",
+		"ls /mnt/proc/self/fd /mnt/proc/1/fd");
+	const struct outcome *expected = run_without(NULL, argv);
+
+	expect_exit(expected, 0);
+	expect_out(run_without(missing, argv), expected->out);
+	expect_out(run_without(filtered, argv), expected->out);
 }
 
 /* ---- what is mounted below a source ---------------------------------------- */

@@ -198,9 +198,11 @@ static int apply_in_clones(const void *unused)
 	};
 	struct caps_state state;
 	int pidfd, status;
+	pid_t pid;
 
 	ATTEMPT(caps_apply(caps_all(), false, &err));
-	if (!ATTEMPT(proc_clone(&args, &pidfd, &err))) {
+	pid = (pid_t)ATTEMPT(proc_clone(&args, &pidfd, &err));
+	if (!pid) {
 		uint64_t keep = some | BIT(CAP_SETPCAP);
 
 		if (caps_apply(keep, false, &err) < 0 ||
@@ -209,7 +211,7 @@ static int apply_in_clones(const void *unused)
 			_exit(1);
 		_exit(caps_drop_all(-EBADF, &err) < 0 ? 2 : 0);
 	}
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	ATTEMPT(proc_child_wait(pidfd, pid, true, &status, NULL, &err));
 	CHECK(status == 0);
 	return 0;
 }

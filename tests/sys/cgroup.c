@@ -102,7 +102,7 @@ static int limit_processes(const void *unused)
 	limits.processes = 4;
 	ATTEMPT(cgroup_create(&limits, &cgroup, &err));
 	CHECK(start_inside(&cgroup, count_forks, &pidfd) > 0);
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	ATTEMPT(proc_child_wait(pidfd, 0, true, &status, NULL, &err));
 	CHECK(WEXITSTATUS(status) == 3);
 	/* Three are left in there */
 	REFUSED(cgroup_remove(&cgroup, 5, &err), EBUSY, cgroup.name);
@@ -146,7 +146,7 @@ static int limit_memory(const void *unused)
 	limits.memory = 16 << 20;
 	ATTEMPT(cgroup_create(&limits, &cgroup, &err));
 	CHECK(start_inside(&cgroup, use_memory, &pidfd) > 0);
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	ATTEMPT(proc_child_wait(pidfd, 0, true, &status, NULL, &err));
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	ATTEMPT(cgroup_remove(&cgroup, 2000, &err));
 	cgroup_close(&cgroup);
@@ -177,7 +177,7 @@ static int limit_cpu(const void *unused)
 	limits.cpu_percent = 150;
 	ATTEMPT(cgroup_create(&limits, &cgroup, &err));
 	CHECK(start_inside(&cgroup, nothing, &pidfd) > 0);
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	ATTEMPT(proc_child_wait(pidfd, 0, true, &status, NULL, &err));
 	is_v2 = cgroup.version[CGROUP_CPU] == CGROUP_V2;
 	fd = openat(directory_of(&cgroup, CGROUP_CPU),
 		    is_v2 ? "cpu.max" : "cpu.cfs_quota_us",
@@ -394,7 +394,7 @@ static int run_limited(const char *place)
 	if (!ATTEMPT(proc_clone(&args, &pidfd, &err)))
 		_exit(read(go[0], &byte, 1) == 1 ? count_forks() : 99);
 	CHECK(write(go[1], "x", 1) == 1);
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	ATTEMPT(proc_child_wait(pidfd, 0, true, &status, NULL, &err));
 	CHECK(WEXITSTATUS(status) == 4);
 	CHECK(strstr(file_read(path_in(group, "pids.events"), NULL),
 		     "max 1\n"));

@@ -44,10 +44,10 @@ static int clone_and_wait(const void *unused)
 		_exit(pidfd == -EBADF && getpid() == 1 ? 41 : 1);
 	}
 	CHECK(fcntl(pidfd, F_GETFD) == FD_CLOEXEC);
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, &usage, &err));
+	ATTEMPT(proc_child_wait(pidfd, pid, true, &status, &usage, &err));
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 41);
 	CHECK(usage.ru_minflt > 0);
-	REFUSED(proc_pidfd_wait(pidfd, true, &status, NULL, &err), ECHILD,
+	REFUSED(proc_child_wait(pidfd, pid, true, &status, NULL, &err), ECHILD,
 		"waitid");
 	REFUSED(proc_pidfd_signal(pidfd, 0, &err), ESRCH, "pidfd_send_signal");
 	return 0;
@@ -114,11 +114,12 @@ static int wait_for_signals(const void *unused)
 		for (;;)
 			pause();
 	}
-	CHECK(proc_pidfd_wait(pidfd, false, &status, NULL, &err) == -EAGAIN);
+	CHECK(proc_child_wait(pidfd, pid, false, &status, NULL, &err) ==
+	      -EAGAIN);
 	CHECK(status == 99);
 	again = (int)ATTEMPT(proc_pidfd_open(pid, &err));
 	ATTEMPT(proc_pidfd_signal(again, SIGABRT, &err));
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	ATTEMPT(proc_child_wait(pidfd, pid, true, &status, NULL, &err));
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 	REFUSED(proc_pidfd_open(pid, &err), ESRCH, "pidfd_open");
 	return 0;
@@ -127,6 +128,38 @@ static int wait_for_signals(const void *unused)
 Test(proc, signals_and_waits_through_the_pidfd)
 {
 	expect_passes(wait_for_signals);
+	/* Before Linux 5.4 waitid(2) knows no pidfd. */
+	expect_passes(wait_for_signals,
+		      REFUSING({ "waitid", EINVAL, 0, ~0U, P_PIDFD }));
+}
+
+static int wait_without_a_pidfd(const void *unused)
+{
+	const struct proc_clone args = { .cgroup_fd = -EBADF };
+	int pidfd = 12345, status = 99;
+	pid_t pid;
+
+	pid = (pid_t)ATTEMPT(proc_clone(&args, &pidfd, &err));
+	for (; !pid;)
+		pause();
+	CHECK(pidfd == -EBADF);
+	CHECK(proc_child_wait(pidfd, pid, false, &status, NULL, &err) ==
+	      -EAGAIN);
+	ATTEMPT(proc_child_signal(pidfd, pid, SIGKILL, &err));
+	proc_child_await(pidfd, pid, PROGRAM_TIME_LIMIT / 2);
+	ATTEMPT(proc_child_wait(pidfd, pid, false, &status, NULL, &err));
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	REFUSED(proc_child_wait(pidfd, pid, true, &status, NULL, &err),
+		ECHILD, "wait4");
+	return 0;
+}
+
+/* Before Linux 5.2 clone(2) has none, either. */
+Test(proc, keeps_hold_of_a_child_without_a_pidfd)
+{
+	expect_passes(wait_without_a_pidfd, REFUSING({ "clone3", ENOSYS },
+		{ "clone", EINVAL, 0, CLONE_PIDFD, CLONE_PIDFD },
+		{ "pidfd_send_signal", ENOSYS }));
 }
 
 /* ---- procfs ---------------------------------------------------------------- */
@@ -188,14 +221,14 @@ static int close_all_but_some(const void *unused)
 	for (int fd = 5; fd < 25; fd++)
 		CHECK(dup2(0, fd) == fd);
 	CHECK(dup2(0, 499) == 499 && dup2(0, 500) == 500);
-	ATTEMPT(proc_close_fds(3, keep, ARRAY_SIZE(keep), PROC_FDS_CLOSE,
-			       &err));
+	ATTEMPT(proc_close_fds(-EBADF, 3, keep, ARRAY_SIZE(keep),
+			       PROC_FDS_CLOSE, &err));
 	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
 		CHECK(is_open(keep[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
 		CHECK(!is_open(gone[i]));
 	CHECK(is_open(0) && is_open(2) && !is_open(3) && !is_open(4));
-	ATTEMPT(proc_close_fds(3, NULL, 0, PROC_FDS_CLOSE, &err));
+	ATTEMPT(proc_close_fds(-EBADF, 3, NULL, 0, PROC_FDS_CLOSE, &err));
 	CHECK(!is_open(7) && !is_open(20) && !is_open(500) && is_open(2));
 	return 0;
 }
@@ -206,7 +239,7 @@ static int mark_all_but_one(const void *unused)
 
 	for (int fd = 5; fd < 8; fd++)
 		CHECK(dup2(0, fd) == fd);
-	ATTEMPT(proc_close_fds(3, keep, 1, PROC_FDS_CLOEXEC, &err));
+	ATTEMPT(proc_close_fds(-EBADF, 3, keep, 1, PROC_FDS_CLOEXEC, &err));
 	CHECK(fcntl(5, F_GETFD) == FD_CLOEXEC);
 	CHECK(fcntl(6, F_GETFD) == 0);
 	CHECK(fcntl(7, F_GETFD) == FD_CLOEXEC);
@@ -225,15 +258,40 @@ Test(proc, closes_descriptors)
 static int close_without_proc(const void *unused)
 {
 	CHECK(mount("tmpfs", "/proc", "tmpfs", 0, NULL) == 0);
-	REFUSED(proc_close_fds(3, NULL, 0, PROC_FDS_CLOSE, &err), EXDEV,
+	REFUSED(proc_close_fds(-EBADF, 3, NULL, 0, PROC_FDS_CLOSE, &err), EXDEV,
 		"descriptors");
 	return 0;
 }
 
-Test(proc, says_that_descriptors_could_not_be_closed)
+static int close_with_a_proc_of_before(const void *unused)
+{
+	int procfs = (int)ATTEMPT(proc_open_procfs(&err));
+	int other = dup(0);
+
+	CHECK(mount("tmpfs", "/proc", "tmpfs", 0, NULL) == 0);
+	ATTEMPT(proc_close_fds(procfs, 3, NULL, 0, PROC_FDS_CLOSE, &err));
+	CHECK(!is_open(procfs) && !is_open(other) && is_open(0));
+	return 0;
+}
+
+/* One that cannot be read, as behind Landlock: then /proc. */
+static int close_with_another_proc(const void *unused)
+{
+	int other = open("/", O_PATH | O_CLOEXEC);
+
+	ATTEMPT(proc_close_fds(other, 3, NULL, 0, PROC_FDS_CLOSE, &err));
+	CHECK(!is_open(other) && is_open(0));
+	return 0;
+}
+
+Test(proc, closes_descriptors_without_the_call)
 {
 	expect_passes(close_without_proc, .unshare = IN_MOUNTS,
 		      REFUSING({ "close_range", ENOSYS }));
+	expect_passes(close_with_a_proc_of_before, .unshare = IN_MOUNTS,
+		      REFUSING({ "close_range", ENOSYS }));
+	expect_passes(close_with_another_proc,
+		      REFUSING({ "close_range", EPERM }));
 }
 
 /* ---- argument block -------------------------------------------------------- */

@@ -76,7 +76,7 @@ static int map_a_child(const void *unused)
 	procfs = (int)ATTEMPT(proc_open_procfs(&err));
 	ATTEMPT(userns_write_maps(procfs, pid, uid_map, gid_map, true, &err));
 	CHECK(write(go[1], "x", 1) == 1);
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	ATTEMPT(proc_child_wait(pidfd, pid, true, &status, NULL, &err));
 	CHECK(status == 0);
 	return 0;
 }
@@ -160,7 +160,7 @@ static int read_full_map(const void *unused)
 	}
 	ATTEMPT(userns_write_maps(-EBADF, pid, all, all, false, &err));
 	CHECK(write(go[1], "x", 1) == 1);
-	ATTEMPT(proc_pidfd_wait(pidfd, true, &status, NULL, &err));
+	ATTEMPT(proc_child_wait(pidfd, pid, true, &status, NULL, &err));
 	CHECK(status == 0);
 	return 0;
 }
