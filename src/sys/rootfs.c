@@ -137,6 +137,7 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 	size_t length = strcspn(start, "/"), used = strlen(walk->real);
 	char name[NAME_MAX + 1];
 	const char *behind = start + length;
+	bool is_dots;
 
 	directory = walk_open(walk);
 	if (directory < 0)
@@ -153,13 +154,16 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 	}
 	memcpy(name, start, length);
 	name[length] = '\0';
-	if (!strcmp(name, ".") || !strcmp(name, "..")) {
+	is_dots = !strcmp(name, ".") || !strcmp(name, "..");
+	/* Both are only in a directory that may be searched. */
+	next = openat(directory, is_dots ? "." : name,
+		      O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (next >= 0 && is_dots) {
 		if (name[1])
 			walk_up(walk);
 		memmove(walk->todo, behind, strlen(behind) + 1);
 		return 1;
 	}
-	next = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (next < 0) {
 		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 			return -errno;
