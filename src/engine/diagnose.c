@@ -515,6 +515,8 @@ static const char *last_resort(const struct error *err)
 		{ 0, "confine", "verify" },
 		{ 0, "init", "verify" },
 		{ 0, "exec", "not-executable" },
+		{ EPERM, NULL, "call-denied" },
+		{ ENOSYS, NULL, "call-denied" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
