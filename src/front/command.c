@@ -118,8 +118,13 @@ void command_explain(const struct plan *plan, struct error *err)
 	struct error ignored;
 	struct view view;
 
-	if (plan->rules != PLAN_RULES_PROFILE || *err->remedy ||
-	    err->status != ERROR_STATUS_NOT_FOUND || strchr(name, '/') ||
+	if (*err->remedy || err->status != ERROR_STATUS_NOT_FOUND)
+		return;
+	if (plan->rules == PLAN_RULES_BWRAP && !plan->ops.count)
+		error_remedy(err, "nothing of the host is shown: name a "
+			     "profile (--profile py), or bind something "
+			     "(--ro-bind / /)");
+	if (plan->rules != PLAN_RULES_PROFILE || strchr(name, '/') ||
 	    interpreter_search(plan->arena, name, &path, &ignored) < 0)
 		return;
 	view = view_look(plan, path);

@@ -309,6 +309,9 @@ static int look_at_workspace(struct plan *plan, struct error *err)
 	int r = look_at(plan, &workspace->origin, "workspace",
 			workspace->source, AT_SYMLINK_NOFOLLOW, &info, err);
 
+	if (r == -ENOENT)
+		error_remedy(err, "make it first, or name another with "
+			     "--workspace DIR");
 	if (r < 0)
 		return r;
 	if (S_ISLNK(info.stx_mode)) {

@@ -185,6 +185,16 @@ static int read_file(struct loading *loading, const char *path,
 
 /* ---- --set ------------------------------------------------------------------------- */
 
+/* As the caller wrote it, without a value, which may be a secret. */
+static const char *name_set(struct arena *arena, const struct profile_set *set)
+{
+	if (!strcmp(set->option, "--set"))
+		return arena_printf(arena, "%s.%s", set->section, set->name);
+	if (!strcmp(set->section, "setenv"))
+		return arena_printf(arena, "%s %s", set->option, set->name);
+	return set->option;
+}
+
 static int add_set(struct loading *loading, const struct profile_set *set,
 		   struct error *err)
 {
@@ -193,8 +203,7 @@ static int add_set(struct loading *loading, const struct profile_set *set,
 		.directory = loading->directory,
 		.origin = {
 			ORIGIN_SET, set->argument,
-			arena_printf(loading->arena, "%s.%s", set->section,
-				     set->name),
+			name_set(loading->arena, set),
 		},
 		.option = set->option,
 		.is_literal = set->is_literal,
@@ -277,8 +286,8 @@ static int apply_setting(struct key_target *target,
 	if (r >= 0)
 		return 0;
 	if (setting->option)
-		error_wrap(err, "%s %s.%s", setting->option, key->section,
-			   setting->name);
+		error_wrap(err, "%s", origin_text(target->plan->arena,
+						  &setting->origin));
 	else
 		error_wrap(err, "%s: %s",
 			   origin_text(target->plan->arena, &setting->origin),

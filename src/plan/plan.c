@@ -32,7 +32,9 @@ const char *origin_text(struct arena *arena, const struct origin *origin)
 	case ORIGIN_ARGUMENT:
 		return arena_printf(arena, "argument %u", origin->number);
 	case ORIGIN_SET:
-		return arena_printf(arena, "--set %s", origin->name);
+		/* A shorthand is its own name. */
+		return *origin->name == '-' ? origin->name :
+		       arena_printf(arena, "--set %s", origin->name);
 	case ORIGIN_ARGS_FD:
 		return arena_printf(arena, "word %u of --args %s",
 				    origin->number, origin->name);

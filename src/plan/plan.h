@@ -26,7 +26,8 @@ enum origin_kind {
 	ORIGIN_BUILTIN,  /* nobody asked: a default */
 	ORIGIN_FILE,     /* @name is the profile, @number the line */
 	ORIGIN_ARGUMENT, /* @number is the argument, from 1 */
-	ORIGIN_SET,      /* --set or a shorthand: @name is SECTION.KEY */
+	ORIGIN_SET,      /* --set: @name is SECTION.KEY; a shorthand: as it
+			  * was given, "--workspace", "--env TOKEN" */
 	ORIGIN_ARGS_FD,  /* word @number of the file behind --args @name */
 	ORIGIN_COUNT
 };

@@ -383,3 +383,37 @@ Test(words, of_a_check_that_runs_out_of_time)
 	}
 	box_expect_clean(box);
 }
+
+/* The caller's shell finds it, and the sandbox does not: why not. */
+Test(words, of_a_command_that_is_elsewhere)
+{
+	struct box *box = box_make();
+	const char *directory = path_in(box->top, "bin");
+	const char *tool = path_in(directory, "sbx-tool");
+	const struct program program = {
+		.argv = BOX_ARGV(box, "sbx-tool"),
+		.set = ARGV(arena_format("PATH=%s:/usr/bin:/bin", directory)),
+	};
+	const struct outcome *o;
+
+	directory_make(directory, 0755);
+	file_write(tool, "#!/bin/sh\n");
+	cr_assert_eq(chmod(tool, 0755), 0);
+	box_profile_alone(box, "[mask]\ntmpfs = %s\n", directory);
+	o = program_run(&program);
+	expect_exit(o, 127);
+	expect_err_has(o, arena_format("sbx-launch: '%s' is hidden by mask "
+				       "'%s' (%s:2): add 'layer = ", tool,
+				       directory, box->profile));
+	box_profile_alone(box, "%s", "");
+	o = program_run(&program);
+	expect_exit(o, 127);
+	expect_err_has(o, arena_format("sbx-launch: '%s' is not along the PATH "
+				       "inside: ", tool));
+	o = program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "sbx-tool") });
+	expect_exit(o, 127);
+	expect_err_has(o, "\nsbx-launch: nothing of the host is shown: name a "
+		       "profile");
+	box_expect_clean(box);
+}

@@ -229,7 +229,7 @@ Test(native, wrong_values)
 	expect_error(RUN("--env", "SBX_NONE"), "--env SBX_NONE: the "
 		     "environment has no such variable");
 	expect_error(RUN("--status-fd", "-1", "true"),
-		     "--status-fd report.status-fd: '-1' is not a number");
+		     "--status-fd: '-1' is not a number");
 }
 
 Test(native, records_of_a_line_that_is_wrong)
@@ -250,17 +250,17 @@ Test(native, workspaces_that_are_none)
 {
 	put_shell("");
 	expect_error(RUN("--profile", "conf/p.ini", "--workspace", "nope"),
-		     arena_printf(arena, "--set workspace.path: workspace '%s'",
+		     arena_printf(arena, "--workspace: workspace '%s'",
 				  in_dir("nope")));
 	cr_expect_eq(err.code, ENOENT);
 	put("file", "");
 	expect_error(RUN("--profile", "conf/p.ini", "--workspace", "file"),
-		     arena_printf(arena, "--set workspace.path: workspace '%s'",
+		     arena_printf(arena, "--workspace: workspace '%s'",
 				  in_dir("file")));
 	cr_expect_eq(err.code, ENOTDIR);
 	cr_assert_eq(symlink("gone", "dangling"), 0);
 	expect_error(RUN("--profile", "conf/p.ini", "--workspace", "dangling"),
-		     arena_printf(arena, "--set workspace.path: workspace '%s' "
+		     arena_printf(arena, "--workspace: workspace '%s' "
 				  "is a symlink", in_dir("dangling")));
 }
 
@@ -286,7 +286,7 @@ Test(native, a_profile_in_its_own_workspace)
 {
 	put_shell("");
 	expect_error(RUN("--profile", "conf/p.ini", "--workspace", "."),
-		     arena_printf(arena, "--set workspace.path: profile "
+		     arena_printf(arena, "--workspace: profile "
 				  "'conf/p.ini' lies below '%s', which the "
 				  "sandbox can write", in_dir(".")));
 	cr_expect_str_eq(err.reason, "profile-trust");

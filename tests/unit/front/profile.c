@@ -281,7 +281,7 @@ Test(profile, a_shorthand_is_named_in_its_errors)
 
 	set.is_literal = true;
 	set.option = "--timeout";
-	refuse_set(set, "--timeout limits.timeout: '5' is not a duration",
+	refuse_set(set, "--timeout: '5' is not a duration",
 		   "a duration ends in ms, s, m or h");
 }
 
