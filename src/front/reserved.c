@@ -117,15 +117,36 @@ static int open_directory(const char *path)
 	return fd;
 }
 
-/* By "..", since a name on the way may be a link. */
-static int add_home(struct plan *plan, const char *path, struct error *err)
+/*
+ * The directories on the way to @path.  By "..", since a name on the way may
+ * be a link.
+ */
+static void note_way(struct plan *plan, struct profile_file *file,
+		     const char *path)
 {
-	struct profile_file *home;
-	auto_close int directory = -EBADF;
+	auto_close int directory = open_directory(path);
 	char up[PATH_MAX] = "";
 	size_t used = 0;
 	struct statx info;
 
+	file->path = path;
+	while (directory >= 0 && !look_at(directory, up, &info)) {
+		const struct file_id *last = file->chain.count ?
+			&file->chain.at[file->chain.count - 1] : NULL;
+
+		if ((last && last->inode == info.stx_ino &&
+		     last->device == makedev(info.stx_dev_major,
+					     info.stx_dev_minor)) ||
+		    used + 4 > sizeof(up))
+			return;
+		note(plan, file, &info);
+		used += (size_t)snprintf(up + used, sizeof(up) - used,
+					 used ? "/.." : "..");
+	}
+}
+
+static int add_home(struct plan *plan, const char *path, struct error *err)
+{
 	if (!path || *path != '/')
 		return 0;
 	for (size_t i = 0; i < plan->homes.count; i++)
@@ -133,24 +154,7 @@ static int add_home(struct plan *plan, const char *path, struct error *err)
 			return 0;
 	if (answer_await(plan->arena, path, err) < 0)
 		return error_wrap(err, "the home directory");
-	directory = open_directory(path);
-	if (directory < 0)
-		return 0;
-	home = arena_push(plan->arena, &plan->homes);
-	home->path = path;
-	while (!look_at(directory, up, &info)) {
-		const struct file_id *last = home->chain.count ?
-			&home->chain.at[home->chain.count - 1] : NULL;
-
-		if ((last && last->inode == info.stx_ino &&
-		     last->device == makedev(info.stx_dev_major,
-					     info.stx_dev_minor)) ||
-		    used + 4 > sizeof(up))
-			return 0;
-		note(plan, home, &info);
-		used += (size_t)snprintf(up + used, sizeof(up) - used,
-					 used ? "/.." : "..");
-	}
+	note_way(plan, arena_push(plan->arena, &plan->homes), path);
 	return 0;
 }
 
@@ -160,6 +164,8 @@ int reserved_find(struct plan *plan, struct error *err)
 
 	if (r < 0)
 		return r;
+	if (plan->security.seccomp == SECCOMP_FROM_FILE)
+		note_way(plan, &plan->filter, plan->security.seccomp_file);
 	/* The variable may be anybody's invention. */
 	r = add_home(plan, getenv("HOME"), err);
 	return r < 0 ? r :

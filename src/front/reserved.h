@@ -6,9 +6,10 @@
 #include "plan/plan.h"
 
 /*
- * Fill plan.launcher and plan.homes: the program that runs and the caller's
- * home directories, each with the directories on the way to it.  What is not
- * there or cannot be looked at is left out.
+ * Fill plan.launcher, plan.homes and plan.filter: the program that runs, the
+ * caller's home directories and the filter that the profile names, each with
+ * the directories on the way to it.  What is not there or cannot be looked at
+ * is left out.
  *
  * Returns 0, or a negative errno with @err filled: one of them does not
  * answer; or, -EPERM, anybody could have replaced the program: it, or what is

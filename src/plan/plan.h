@@ -306,6 +306,7 @@ struct plan {
 	LIST_OF(struct profile_file) homes; /* the caller's directories; of
 					     * one that is not there what
 					     * there is of the way to it */
+	struct profile_file filter; /* security.seccomp_file's directories */
 
 	LIST_OF(struct op) ops;
 	struct plan_root root;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The host runs and obeys files: those of the system, of the caller's home
- * directory, the profile, the launcher.  What a payload can write is compared
+ * directory, the profile and its filter, the launcher.  What a payload can write is compared
  * with the directories on the way to each of them, by inode, since there are
  * many names for one directory.
  *
@@ -177,6 +177,20 @@ static int launcher_is_out_of_reach(const struct plan *plan,
 				   written->path), err);
 }
 
+/* One that can write its filter writes what the next run is kept from. */
+static int filter_is_out_of_reach(const struct plan *plan,
+				  const struct written *written,
+				  struct error *err)
+{
+	if (!holds(written, &plan->filter))
+		return 0;
+	return refuse(plan, &plan->security.seccomp_origin, "profile-trust",
+		      "keep filters out of workspaces",
+		      arena_printf(plan->arena, "filter '%s' lies below '%s', "
+				   "which the sandbox can write",
+				   plan->filter.path, written->path), err);
+}
+
 /* A payload that can write the books can falsify them. */
 static int books_are_out_of_reach(const struct plan *plan,
 				  const struct written *written,
@@ -201,8 +215,8 @@ int trust_check(const struct plan *plan, struct error *err)
 				    const struct written *,
 				    struct error *) = {
 		workspace_is_not_the_system, profiles_are_out_of_reach,
-		launcher_is_out_of_reach, workspace_is_not_a_home,
-		books_are_out_of_reach,
+		launcher_is_out_of_reach, filter_is_out_of_reach,
+		workspace_is_not_a_home, books_are_out_of_reach,
 	};
 	struct writings written = { NULL };
 	int r = 0;

@@ -254,6 +254,21 @@ Test(trust, profile_and_books_where_a_commit_goes)
 	expect_exit(BOX_RUN(box, BOX_MARK), 0);
 }
 
+/* Its own rules for the next run. */
+Test(trust, filter_in_the_workspace)
+{
+	struct box *box = box_make();
+	const char *filter = path_in(box->work, "filter");
+	const char *link = path_in(box->top, "link");
+
+	file_write(filter, "allow\n");
+	link_make(box->work, link);
+	box_profile(box, "[security]\nseccomp = %s\n",
+		    path_in(link, "filter"));
+	box_expect_refused(box, BOX_RUN(box, BOX_MARK), 125, "filter '", link,
+			   box->work, "which the sandbox can write", NULL);
+}
+
 static const struct outcome *run_copy(struct box *box, const char *program)
 {
 	return program_run(&(struct program){
