@@ -3,9 +3,9 @@
  * A read-only view does not keep anybody from connecting to a socket in it.
  *
  * Two ways to find them: the kernel's list of bound sockets, which is complete
- * for this network namespace, and a walk that is not, over directories on the
- * root's own file system and those in which sockets live: it neither goes
- * deep nor crosses into another file system, whose server may not answer.
+ * for this network namespace, and a walk that is not, over what is bound and
+ * the directories in which sockets live: it neither goes deep nor crosses into
+ * another file system, whose server may not answer.
  */
 #include "front/reach.h"
 
@@ -145,10 +145,9 @@ static void walk(struct reach *reach, const char *path, int depth)
 		closedir(directory);
 }
 
-static void walk_from(struct reach *reach, const char *path, bool is_usual)
+static void walk_from(struct reach *reach, const char *path)
 {
 	struct statx info, root;
-	bool is_root;
 
 	if (!answer_comes(path) ||
 	    statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
@@ -156,11 +155,8 @@ static void walk_from(struct reach *reach, const char *path, bool is_usual)
 	    statx(AT_FDCWD, "/", AT_STATX_DONT_SYNC, STATX_TYPE, &root) < 0)
 		return;
 	reach->root = makedev(info.stx_dev_major, info.stx_dev_minor);
-	is_root = reach->root == makedev(root.stx_dev_major,
-					 root.stx_dev_minor);
-	if (!is_usual && !is_root)
-		return;
-	if (!is_root && !answer_lists(path)) {
+	if (reach->root != makedev(root.stx_dev_major, root.stx_dev_minor) &&
+	    !answer_lists(path)) {
 		reach->survey->endpoints_cut = true;
 		return;
 	}
@@ -184,13 +180,13 @@ void reach_find(const struct plan *plan, struct survey *survey)
 	read_bound(&reach);
 	for (size_t i = 0; i < ARRAY_SIZE(usual_places); i++)
 		if (view_look(plan, usual_places[i]).kind == VIEW_THERE)
-			walk_from(&reach, usual_places[i], true);
+			walk_from(&reach, usual_places[i]);
 	for (size_t i = 0; i < plan->ops.count; i++) {
 		const struct op *op = &plan->ops.at[i];
 
 		if (op->kind == OP_BIND && *op->source == '/' &&
 		    op->source[1])
-			walk_from(&reach, op->source, false);
+			walk_from(&reach, op->source);
 	}
 	if (survey->endpoints.count)
 		qsort(survey->endpoints.at, survey->endpoints.count,

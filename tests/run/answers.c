@@ -272,9 +272,9 @@ Test(explain, on_80_columns)
 	cr_expect_null(strchr(o->out, '\033'));
 }
 
-Test(explain, what_can_be_reached)
+/* In the workspace, but not where a mask lies over it. */
+static void expect_reached(struct box *box)
 {
-	struct box *box = box_make();
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	const char *hidden = path_in(box->work, "hidden");
@@ -295,6 +295,23 @@ Test(explain, what_can_be_reached)
 	o = explain(box, "text");
 	expect_out_has(o, arena_format("  FIFO          %s/fifo\n", box->work));
 	close(fd);
+}
+
+Test(explain, what_can_be_reached)
+{
+	expect_reached(box_make());
+}
+
+Test(explain, what_can_be_reached_on_another_file_system)
+{
+	struct box *box;
+
+	box_need_mounts();
+	box = box_make();
+	cr_assert_eq(mount("none", box->work, "tmpfs", 0, NULL), 0);
+	box->host = host_read();
+	expect_reached(box);
+	umount2(box->work, MNT_DETACH);
 }
 
 Test(explain, mounts_that_come_along)
