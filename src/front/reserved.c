@@ -100,13 +100,14 @@ static int find_launcher(struct plan *plan, struct error *err)
 /* @path, or what there is of the way to it. */
 static int open_directory(const char *path)
 {
+	size_t size = strlen(path) + 1;
 	char name[PATH_MAX];
 	char *slash;
 	int fd;
 
-	if (strlen(path) >= sizeof(name))
+	if (size > sizeof(name))
 		return -ENAMETOOLONG;
-	strcpy(name, path);
+	memcpy(name, path, size);
 	while ((fd = open(*name ? name : "/", O_PATH | O_DIRECTORY |
 			  O_CLOEXEC)) < 0) {
 		slash = strrchr(name, '/');

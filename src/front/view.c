@@ -254,7 +254,7 @@ struct view view_look(const struct plan *plan, const char *path)
 	struct arena *arena = plan->arena;
 	struct walk walk = { .plan = plan, .view.path = path };
 	const char *done = "/", *rest = path;
-	struct stat root;
+	struct stat root = { 0 };
 
 	if (look_at_file("/", 0, &root) >= 0)
 		walk.root = root.st_dev;

@@ -71,7 +71,7 @@ int cap_from_text(const char *text, int *ret_cap)
 	}
 	for (size_t i = 0; i < cap_names_count; i++) {
 		if (strlen(cap_names[i]) != length ||
-		    strncasecmp(text, cap_names[i], length))
+		    strncasecmp(text, cap_names[i], length) != 0)
 			continue;
 		*ret_cap = (int)i;
 		return 0;
