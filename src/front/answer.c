@@ -24,21 +24,133 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 10 }; /* the set-up's, too */
+enum {
+	PATIENCE_S = 10, /* the set-up's, too */
+	ASKS_MOST = 32,  /* then only where there is a server */
+};
+
+/* ---- whom the kernel would have to ask ------------------------------------------ */
+
+/* The octal escapes of mountinfo, in place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		unsigned byte;
+
+		if (*text == '\\' && sscanf(text + 1, "%3o", &byte) == 1) {
+			*to++ = (char)byte;
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = '\0';
+}
+
+struct mount {
+	const char *place, *type;
+};
+
+struct mounts {
+	struct arena *arena;
+	struct mount *at;
+	size_t count, cap;
+};
+
+static void add_mount(struct mounts *mounts, const char *line)
+{
+	const char *rest = strstr(line, " - ");
+	char place[PATH_MAX], type[64];
+	struct mount *mount;
+
+	if (!rest || sscanf(rest, " - %63s", type) != 1 ||
+	    sscanf(line, "%*d %*d %*s %*s %4095s", place) != 1)
+		return;
+	unescape(place);
+	mount = arena_push(mounts->arena, mounts);
+	mount->place = arena_strdup(mounts->arena, place);
+	mount->type = arena_strdup(mounts->arena, type);
+}
+
+/*
+ * The mounts around, read once and by hand: this must work whatever is
+ * missing.
+ */
+static const struct mounts *read_mounts(void)
+{
+	static struct mounts mounts;
+	char *line = NULL;
+	size_t size = 0;
+	FILE *table;
+
+	if (mounts.arena)
+		return &mounts;
+	mounts.arena = arena_new();
+	table = fopen("/proc/self/mountinfo", "re");
+	while (table && getline(&line, &size, table) > 0)
+		add_mount(&mounts, line);
+	free(line);
+	if (table)
+		fclose(table);
+	return &mounts;
+}
+
+/* The mount that @path, a plain name, is on; NULL: nobody knows. */
+static const struct mount *find_mount(const char *path)
+{
+	const struct mounts *mounts = read_mounts();
+	const struct mount *found = NULL;
+
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct mount *mount = &mounts->at[i];
+
+		if (path_is_below(path, mount->place) &&
+		    (!found || strlen(mount->place) >= strlen(found->place)))
+			found = mount;
+	}
+	return found;
+}
+
+/*
+ * Is there a server at all, by the mount table?  A link that leads to one is
+ * not seen through.
+ */
+static bool has_server(const char *path)
+{
+	static const char *const types[] = {
+		"9p", "afs", "autofs", "ceph", "cifs", "coda", "fuse*",
+		"glusterfs", "lustre", "nfs*", "smb3", "virtiofs",
+	};
+	const struct mount *mount = *path == '/' ? find_mount(path) : NULL;
+
+	for (size_t i = 0; mount && i < ARRAY_SIZE(types); i++)
+		if (text_matches(types[i], mount->type))
+			return true;
+	return false;
+}
 
 /* Is all that a look at @path needs in the kernel's cache of names? */
 static bool is_known(const char *path)
 {
+	static bool tells_nothing;
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_CACHED,
 	};
-	auto_close int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how,
-					 sizeof(how));
+	auto_close int fd = -EBADF;
 
-	return fd >= 0 || errno == ENOENT || errno == ENOTDIR ||
-	       errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG;
+	if (tells_nothing)
+		return !has_server(path);
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	if (fd >= 0)
+		return true;
+	tells_nothing = errno == ENOSYS || errno == EINVAL || errno == EPERM;
+	return tells_nothing ? !has_server(path) : errno != EAGAIN;
 }
+
+/* ---- asking ---------------------------------------------------------------------- */
 
 static void look(const char *path)
 {
@@ -104,8 +216,16 @@ static bool ask(void (*question)(const char *path), const char *path)
 
 bool answer_comes(const char *path)
 {
+	static unsigned asked;
+
 	/* The root is there, or nobody could have come so far. */
-	return !strcmp(path, "/") || is_known(path) || ask(look, path);
+	if (!strcmp(path, "/") || is_known(path))
+		return true;
+	/* Thousands of new names are thousands of processes. */
+	if (asked >= ASKS_MOST && !has_server(path))
+		return true;
+	asked++;
+	return ask(look, path);
 }
 
 bool answer_lists(const char *path)
@@ -113,71 +233,21 @@ bool answer_lists(const char *path)
 	return ask(list, path);
 }
 
-/* ---- whose fault it is -------------------------------------------------------- */
-
-/* The octal escapes of mountinfo, in place. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	while (*text) {
-		if (*text == '\\' && strspn(text + 1, "01234567") >= 3) {
-			*to++ = (char)((text[1] - '0') << 6 |
-				       (text[2] - '0') << 3 | (text[3] - '0'));
-			text += 4;
-		} else {
-			*to++ = *text++;
-		}
-	}
-	*to = '\0';
-}
-
-/*
- * The place and the type of the mount that @path, a plain name, is on.  Read
- * by hand: this must work whatever is missing.
- */
-static bool find_mount(struct arena *arena, const char *path,
-		       const char **ret_place, const char **ret_type)
-{
-	FILE *table = fopen("/proc/self/mountinfo", "re");
-	const char *found = NULL;
-	char *line = NULL;
-	size_t size = 0;
-
-	while (table && getline(&line, &size, table) > 0) {
-		const char *rest = strstr(line, " - ");
-		char place[PATH_MAX], type[64];
-
-		if (!rest || sscanf(rest, " - %63s", type) != 1 ||
-		    sscanf(line, "%*d %*d %*s %*s %4095s", place) != 1)
-			continue;
-		unescape(place);
-		if (!path_is_below(path, place) ||
-		    (found && strlen(place) < strlen(found)))
-			continue;
-		*ret_place = found = arena_strdup(arena, place);
-		*ret_type = arena_strdup(arena, type);
-	}
-	free(line);
-	if (table)
-		fclose(table);
-	return found;
-}
-
 int answer_refuse(struct arena *arena, const char *path, struct error *err)
 {
-	const char *place, *type;
+	const struct mount *mount;
 	auto_free char *cwd = NULL;
 
 	error_set(err, 0, "'%s' does not answer for %d s", path, PATIENCE_S);
 	error_reason(err, "setup-timeout");
 	if (*path != '/')
 		cwd = getcwd(NULL, 0);
-	path = path_normalise(arena, path_join(arena, cwd ? cwd : "/", path));
-	if (find_mount(arena, path, &place, &type))
+	mount = find_mount(path_normalise(arena, path_join(arena, cwd ? cwd :
+							   "/", path)));
+	if (mount)
 		error_remedy(err, "%s at '%s' does not answer: unmount it "
 			     "(umount -l), restart its server, or leave it out",
-			     type, place);
+			     mount->type, mount->place);
 	return error_result(err);
 }
 

@@ -14,8 +14,9 @@
 
 /*
  * Can @path be looked up, whatever comes of that?  One system call when the
- * kernel knows the name already (Linux 5.12); otherwise another process looks
- * first and is given ten seconds.
+ * kernel knows the name already; otherwise another process looks first and is
+ * given ten seconds.  A kernel that does not say what it knows (before 5.12)
+ * is asked only for names below mounts that have a server.
  */
 bool answer_comes(const char *path);
 
