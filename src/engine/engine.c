@@ -166,7 +166,6 @@ static int step(const struct run *run, int r, const char *reason,
 static int prepare(struct run *run, struct error *err)
 {
 	const struct plan_bwrap *bwrap = &run->plan->bwrap;
-	struct caps_state caps;
 
 	run->progress = mmap(NULL, sizeof(*run->progress),
 			     PROT_READ | PROT_WRITE,
@@ -187,9 +186,8 @@ static int prepare(struct run *run, struct error *err)
 	if (run->plan->rules == PLAN_RULES_PROFILE) {
 		verify_note_namespaces(run);
 	} else if (!run->ids.host_uid) {
-		if (caps_read(-EBADF, &caps, err) < 0)
+		if (caps_read_effective(&run->caller_caps, err) < 0)
 			return error_result(err);
-		run->caller_caps = caps.effective;
 	}
 	run->child_waits = run->ids.parent_maps || run->has_cgroup ||
 			   bwrap->info_fd >= 0 ||

@@ -122,22 +122,41 @@ static bool caps_read_status(int procfs, struct caps_state *state)
 	return caps_parse_status(text, state);
 }
 
-/* The same from system calls. */
-static int caps_ask_kernel(struct caps_state *state, struct error *err)
+/* The sets that one call tells. */
+static int caps_get(struct caps_state *state, struct error *err)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-	struct caps_state read = { .effective = 0 };
 
 	if (syscall(SYS_capget, &header, data) < 0)
 		return error_set(err, errno, "capget");
 	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		read.effective |= (uint64_t)data[i].effective << 32 * i;
-		read.permitted |= (uint64_t)data[i].permitted << 32 * i;
-		read.inheritable |= (uint64_t)data[i].inheritable << 32 * i;
+		state->effective |= (uint64_t)data[i].effective << 32 * i;
+		state->permitted |= (uint64_t)data[i].permitted << 32 * i;
+		state->inheritable |= (uint64_t)data[i].inheritable << 32 * i;
 	}
+	return 0;
+}
+
+int caps_read_effective(uint64_t *ret_set, struct error *err)
+{
+	struct caps_state read = { .effective = 0 };
+	int result = caps_get(&read, err);
+
+	if (result >= 0)
+		*ret_set = read.effective;
+	return result;
+}
+
+/* The same from system calls. */
+static int caps_ask_kernel(struct caps_state *state, struct error *err)
+{
+	struct caps_state read = { .effective = 0 };
+
+	if (caps_get(&read, err) < 0)
+		return error_result(err);
 	for (int cap = 0; cap <= caps_last(); cap++) {
 		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
 			read.bounding |= caps_bit(cap);

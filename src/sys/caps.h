@@ -25,6 +25,8 @@ struct caps_state {
  * capability, ten times as slow.
  */
 int caps_read(int procfs, struct caps_state *ret_state, struct error *err);
+/* The effective set alone, at a fiftieth of the price. */
+int caps_read_effective(uint64_t *ret_set, struct error *err);
 
 /* The mask of every capability that the kernel has. */
 uint64_t caps_all(void);

@@ -158,12 +158,15 @@ Test(caps, keeps_exactly_what_is_wanted)
 static int change_sets(const void *unused)
 {
 	struct caps_state before, state;
+	uint64_t effective = 0;
 
 	ATTEMPT(caps_read(-EBADF, &before, &err));
 	CHECK(before.permitted == caps_all() && !before.ambient);
 	ATTEMPT(caps_apply(some, true, &err));
 	ATTEMPT(caps_read(-EBADF, &state, &err));
 	CHECK(state.effective == some && state.permitted == some);
+	ATTEMPT(caps_read_effective(&effective, &err));
+	CHECK(effective == some);
 	CHECK(state.inheritable == some && state.ambient == some);
 	CHECK(state.bounding == before.bounding && !state.no_new_privs);
 	/* More than there is: refused as a whole */
