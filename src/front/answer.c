@@ -31,16 +31,15 @@ enum {
 
 /* ---- whom the kernel would have to ask ------------------------------------------ */
 
-/* The octal escapes of mountinfo, in place. */
+/* The escapes of mountinfo, a backslash and three octal digits, in place. */
 static void unescape(char *text)
 {
 	char *to = text;
 
 	while (*text) {
-		unsigned byte;
-
-		if (*text == '\\' && sscanf(text + 1, "%3o", &byte) == 1) {
-			*to++ = (char)byte;
+		if (*text == '\\' && strspn(text + 1, "01234567") >= 3) {
+			*to++ = (char)((text[1] - '0') << 6 |
+				       (text[2] - '0') << 3 | (text[3] - '0'));
 			text += 4;
 		} else {
 			*to++ = *text++;
