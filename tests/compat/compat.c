@@ -543,7 +543,7 @@ static void expect_nobody_left(const struct running *run)
 {
 	const struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
 
-	for (int i = 0; i < 100 && *host_descendants(); i++)
+	for (int i = 0; i < 1000 && *host_descendants(); i++)
 		nanosleep(&moment, NULL);
 	cr_expect(!*host_descendants(), "%s (%s:%u): process %d is left",
 		  run->is->name, run->is->file, run->is->line,

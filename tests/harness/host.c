@@ -18,10 +18,11 @@
 
 #include "harness/arena.h"
 #include "harness/identity.h"
+#include "harness/scratch.h"
 
 enum {
 	OWNED_MAX = 256,
-	SETTLE_MS = 2000,
+	SETTLE_MS = 20000,
 	STEP_MS = 20,
 };
 
@@ -178,6 +179,16 @@ const pid_t *host_descendants(void)
 	for (size_t i = 0; i < count; i++)
 		ret[i] = all[i].pid;
 	return ret;
+}
+
+const char *host_process_file(pid_t pid, const char *name, size_t *ret_length)
+{
+	const char *text = file_try(arena_format("/proc/%d/%s", pid, name),
+				    ret_length);
+
+	if (!text && ret_length)
+		*ret_length = 0;
+	return text ? text : "";
 }
 
 void host_kill_descendants(void)
@@ -346,16 +357,21 @@ static const char *compare(const struct host *before, const struct host *now)
 	return arena_string(&text);
 }
 
-const char *host_changes(const struct host *before)
+const char *host_changes_after(const struct host *before, int wait_ms)
 {
 	const char *changes = compare(before, host_read());
 
-	for (int waited = 0; *changes && waited < SETTLE_MS;
+	for (int waited = 0; *changes && waited < wait_ms;
 	     waited += STEP_MS) {
 		sleep_step();
 		changes = compare(before, host_read());
 	}
 	return changes;
+}
+
+const char *host_changes(const struct host *before)
+{
+	return host_changes_after(before, SETTLE_MS);
 }
 
 void host_private_mounts(void)

@@ -24,10 +24,11 @@ const struct host *host_read(void);
 
 /*
  * What differs from @before, a line each ("+" new, "-" gone), or an empty
- * string.  Waits up to two seconds for it to be empty, since the kernel takes
+ * string.  Waits up to twenty seconds for it to be empty, since the kernel takes
  * a killed process apart in its own time.
  */
 const char *host_changes(const struct host *before);
+const char *host_changes_after(const struct host *before, int wait_ms);
 
 #define expect_host_unchanged(before)                                    \
 	do {                                                             \
@@ -55,6 +56,13 @@ size_t host_processes_of(uid_t uid);
  * reaped here.
  */
 const pid_t *host_descendants(void);
+
+/*
+ * The file @name of the process @pid in /proc; empty when it has ended, at
+ * whatever moment.  @ret_length may be NULL.
+ */
+const char *host_process_file(pid_t pid, const char *name,
+			      size_t *ret_length);
 
 /* End all of those, and wait for their end. */
 void host_kill_descendants(void);

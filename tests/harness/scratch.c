@@ -169,23 +169,35 @@ void file_write_script(const char *path, const char *text)
 	file_write_bytes(path, text, strlen(text), 0755);
 }
 
-const char *file_read(const char *path, size_t *ret_length)
+const char *file_try(const char *path, size_t *ret_length)
 {
 	struct arena_text text = { 0 };
 	char buffer[65536];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
+	int code;
 
 	if (fd < 0)
-		harness_fail("scratch: open %s: %s", path, strerror(errno));
+		return NULL;
 	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
 		arena_add(&text, buffer, (size_t)n);
-	if (n < 0)
-		harness_fail("scratch: read %s: %s", path, strerror(errno));
+	code = errno;
 	close(fd);
+	errno = code;
+	if (n < 0)
+		return NULL;
 	if (ret_length)
 		*ret_length = text.length;
 	return arena_string(&text);
+}
+
+const char *file_read(const char *path, size_t *ret_length)
+{
+	const char *text = file_try(path, ret_length);
+
+	if (!text)
+		harness_fail("scratch: read %s: %s", path, strerror(errno));
+	return text;
 }
 
 bool file_exists(const char *path)

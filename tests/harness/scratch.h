@@ -39,6 +39,8 @@ void file_write_script(const char *path, const char *text);
 
 /* The content, with a NUL byte behind it; @ret_length may be NULL. */
 const char *file_read(const char *path, size_t *ret_length);
+/* NULL with errno where the other would let the test fail. */
+const char *file_try(const char *path, size_t *ret_length);
 
 bool file_exists(const char *path); /* a dangling link does */
 bool file_equal(const char *path, const char *other);

@@ -168,8 +168,8 @@ static bool run_until(const struct place *place, pid_t pid, int nth,
 /* The janitor is all that it has at that time. */
 static void kill_children_of(pid_t pid)
 {
-	const char *list = file_read(arena_format("/proc/%d/task/%d/children",
-						  pid, pid), NULL);
+	const char *list = host_process_file(pid, arena_format(
+		"task/%d/children", pid), NULL);
 	char *end;
 
 	for (long child; (child = strtol(list, &end, 10)) > 0; list = end)
@@ -189,7 +189,7 @@ static void kill_at(int nth, bool with_janitor, int *landed)
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	if (with_janitor)
 		expect_exit(BOX_SH(place.box, "cat changed"), 0);
-	for (int i = 0; i < 200 && !is_tidy(&place); i++)
+	for (int i = 0; i < 2000 && !is_tidy(&place); i++)
 		usleep(10000);
 	state = state_of(&place);
 	cr_expect(is_tidy(&place), "call %d%s: not tidy", nth,
@@ -272,7 +272,7 @@ Test(commit_killed, at_any_moment)
 		process_signal(p, SIGKILL);
 		process_finish(p);
 		box_expect_clean(place.box);
-		for (int i = 0; i < 200 && !is_tidy(&place); i++)
+		for (int i = 0; i < 2000 && !is_tidy(&place); i++)
 			usleep(10000);
 		cr_expect(is_tidy(&place), "round %d", round);
 		cr_expect_neq(state_of(&place), -1, "round %d", round);

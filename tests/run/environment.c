@@ -177,8 +177,8 @@ Test(environment, nobody_outside_reads_a_secret_from_a_command_line)
 	cr_assert(process_await(p, "on\n"));
 	for (const pid_t *pid = host_descendants(); *pid; pid++) {
 		size_t length;
-		const char *line = file_read(
-			arena_format("/proc/%d/cmdline", *pid), &length);
+		const char *line = host_process_file(*pid, "cmdline",
+						     &length);
 
 		arena_add(&all, line, length);
 	}

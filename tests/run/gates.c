@@ -56,7 +56,7 @@ static void start(struct gate *gate, const char *option, const char *value,
 /* Until the file @path has @text in it. */
 static bool await(const char *path, const char *text)
 {
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 1000; i++) {
 		if (file_exists(path) && strstr(file_read(path, NULL), text))
 			return true;
 		usleep(20000);
@@ -194,15 +194,10 @@ Test(block_fd, holds_the_command_after_the_set_up)
 	pid_t child = 0;
 
 	start(&gate, "--block-fd", "7", "echo ran; true >new");
-	for (int i = 0; i < 500 && !strstr(look, gate.box->work); i++) {
+	for (int i = 0; i < 1000 && !strstr(look, gate.box->work); i++) {
 		usleep(20000);
 		for (const pid_t *pid = host_descendants(); *pid; pid++) {
-			const char *path = arena_format("/proc/%d/mountinfo",
-							*pid);
-
-			if (!file_exists(path))
-				continue;
-			look = file_read(path, NULL);
+			look = host_process_file(*pid, "mountinfo", NULL);
 			child = *pid;
 			if (strstr(look, " / / ") &&
 			    strstr(look, gate.box->work) &&

@@ -98,7 +98,7 @@ static void expect_nothing_left(struct box *box, const struct tree *before)
 {
 	box_expect_clean(box);
 	/* The janitor needs a moment after the last process has gone. */
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 1000; i++) {
 		if (!*tree_changes(before, tree_read(box->top, TREE_CONTENT)))
 			return;
 		usleep(20000);

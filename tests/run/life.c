@@ -107,16 +107,12 @@ Test(ends, what_runs_in_the_background)
  */
 static pid_t payload_of(const char *name)
 {
-	for (int tries = 0; tries < 100; tries++) {
-		for (const pid_t *pid = host_descendants(); *pid; pid++) {
-			const char *status = arena_format("/proc/%d/status",
-							  *pid);
-
-			if (file_exists(status) &&
-			    !strcmp(box_field(file_read(status, NULL),
+	for (int tries = 0; tries < 1000; tries++) {
+		for (const pid_t *pid = host_descendants(); *pid; pid++)
+			if (!strcmp(box_field(host_process_file(*pid, "status",
+								NULL),
 					      "Name:"), name))
 				return *pid;
-		}
 		usleep(20000);
 	}
 	harness_fail("no process %s", name);

@@ -73,9 +73,7 @@ static long resident(pid_t launcher)
 	long sum = 0;
 
 	for (const pid_t *pid = host_descendants(); *pid; pid++) {
-		const char *path = arena_format("/proc/%d/status", *pid);
-		const char *status = file_exists(path) ?
-				     file_read(path, NULL) : "";
+		const char *status = host_process_file(*pid, "status", NULL);
 
 		if (*pid == launcher ||
 		    atoi(box_field(status, "PPid:")) == launcher)

@@ -104,7 +104,7 @@ Test(status, of_every_failure_is_1)
 
 static bool appears(const char *path)
 {
-	for (int tries = 0; tries < 250; tries++) {
+	for (int tries = 0; tries < 1000; tries++) {
 		if (file_exists(path))
 			return true;
 		usleep(20000);

@@ -269,17 +269,15 @@ Test(identity, never_root_on_the_host)
 		.argv = BOX_ARGV(box, "sh", "-c", "echo on; exec sleep 30") });
 	cr_assert(process_await(p, "on\n"));
 	for (pids = host_descendants(); *pids; pids++) {
-		const char *status = arena_format("/proc/%d/status", *pids);
+		const char *status = host_process_file(*pids, "status", NULL);
 
-		if (!file_exists(status))
-			continue;
-		name = box_field(file_read(status, NULL), "Name:");
+		name = box_field(status, "Name:");
 		/* It may not have executed the other one yet. */
 		if (strcmp(name, "sh") != 0 && strcmp(name, "sleep") != 0)
 			continue;
 		payloads++;
 		host_uid = (unsigned int)strtoul(
-			box_field(file_read(status, NULL), "Uid:"), NULL, 10);
+			box_field(status, "Uid:"), NULL, 10);
 	}
 	process_signal(p, SIGTERM);
 	process_finish(p);

@@ -168,9 +168,8 @@ Test(overlay, work_is_gone_however_it_ends)
 			/* The launcher is the oldest of them. */
 			for (const pid_t *pid = host_descendants(); *pid;
 			     pid++)
-				if (strcmp(box_field(file_read(arena_format(
-					"/proc/%d/status", *pid), NULL),
-					"Name:"), "sh") == 0)
+				if (strcmp(box_field(host_process_file(*pid,
+					"status", NULL), "Name:"), "sh") == 0)
 					kill(*pid, SIGKILL);
 		}
 		process_finish(p);
