@@ -68,32 +68,10 @@ static int cut_propagation(const struct child *child, struct error *err)
 	return 0;
 }
 
-/* All sources are open at once: as many as the hard limit allows. */
-static int raise_file_limit(struct child *child, struct error *err)
-{
-	struct rlimit raised;
-
-	if (getrlimit(RLIMIT_NOFILE, &child->files) < 0)
-		return error_set(err, errno, "getrlimit RLIMIT_NOFILE");
-	raised = child->files;
-	raised.rlim_cur = raised.rlim_max;
-	/* What fits is enough. */
-	setrlimit(RLIMIT_NOFILE, &raised);
-	return 0;
-}
-
-static int stage_confine(struct child *child, struct error *err)
-{
-	if (setrlimit(RLIMIT_NOFILE, &child->files) < 0)
-		return error_set(err, errno, "setrlimit RLIMIT_NOFILE");
-	return confine_child(child, err);
-}
-
 static int stage_gather(struct child *child, struct error *err)
 {
 	umask(0);
-	if (raise_file_limit(child, err) < 0 ||
-	    cut_propagation(child, err) < 0)
+	if (cut_propagation(child, err) < 0)
 		return error_result(err);
 	if (gather_sources(child, err) < 0)
 		return error_result(err);
@@ -107,7 +85,7 @@ static int (*const steps[STAGE_COUNT])(struct child *, struct error *) = {
 	[STAGE_SWITCH_ROOT] = assemble_root,
 	[STAGE_ASSEMBLE] = assemble_ops,
 	[STAGE_IDENTITY] = identity_settle,
-	[STAGE_CONFINE] = stage_confine,
+	[STAGE_CONFINE] = confine_child,
 };
 
 static int run_stages(struct child *child, struct error *err)

@@ -37,7 +37,6 @@ struct child {
 	struct source *sources; /* run->sources: one an operation */
 	int root;               /* O_PATH of the new root, -EBADF before */
 	uint64_t root_id;       /* the mount that it is in */
-	struct rlimit files;    /* RLIMIT_NOFILE, as the payload gets it */
 	int procfs;             /* the host's /proc, see sys/proc.h */
 	size_t next;            /* first operation that is not done */
 	int blank;              /* tmpfs with the empty objects behind masks */

@@ -148,6 +148,10 @@ int confine_payload(struct child *child, struct error *err)
 {
 	const struct plan_limit *limits = child->plan->limits;
 
+	/* As many as the caller had, after the last that needed more. */
+	if (!limits[LIMIT_OPEN_FILES].is_set &&
+	    setrlimit(RLIMIT_NOFILE, &child->run->options->start.files) < 0)
+		return error_set(err, errno, "setrlimit RLIMIT_NOFILE");
 	if (limits[LIMIT_OPEN_FILES].is_set &&
 	    limits_set(LIMITS_OPEN_FILES, limits[LIMIT_OPEN_FILES].value,
 		       err) < 0)

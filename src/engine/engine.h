@@ -8,6 +8,7 @@
 
 #include "plan/plan.h"
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* How main.c learns what became of a run. */
@@ -38,10 +39,13 @@ struct engine_start {
 	 */
 	pid_t caller;
 	unsigned closed_stdio; /* bit n: descriptor n was closed */
+	struct rlimit files;   /* RLIMIT_NOFILE, as the payload gets it */
+	int files_code;        /* errno of the call that reads it, or 0 */
 };
 
 /*
- * The first thing in main(): note who calls, and put /dev/null where
+ * The first thing in main(): note who calls, raise the limit on open files to
+ * what is allowed (all sources are open at once), and put /dev/null where
  * descriptors 0-2 are closed, so that no file that is opened later gets
  * their numbers.
  */

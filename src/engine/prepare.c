@@ -25,6 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What the launcher itself has open, without sources and with room to spare. */
+enum { FILES_LEAST = 32 };
+
 /* What the monitor listens to or must not die of. */
 static const int monitor_signals[] = {
 	SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH,
@@ -135,9 +138,43 @@ static int prepare_umask(struct run *run, struct error *err)
 	return 0;
 }
 
+/* What fits is enough; prepare_file_limit() says what does not. */
+static void raise_file_limit(struct engine_start *start)
+{
+	struct rlimit raised;
+
+	start->files_code = getrlimit(RLIMIT_NOFILE, &start->files) < 0 ?
+			    errno : 0;
+	if (start->files_code || start->files.rlim_cur ==
+	    start->files.rlim_max)
+		return;
+	raised = start->files;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
+static int prepare_file_limit(const struct run *run, struct error *err)
+{
+	const struct engine_start *start = &run->options->start;
+
+	if (start->files_code)
+		return error_set(err, start->files_code,
+				 "getrlimit RLIMIT_NOFILE");
+	if (start->files.rlim_max >= FILES_LEAST)
+		return 0;
+	error_set(err, 0, "no more than %llu open files are allowed, and it "
+		  "takes %d", (unsigned long long)start->files.rlim_max,
+		  FILES_LEAST);
+	error_reason(err, "open-files");
+	error_remedy(err, "raise the hard limit of whoever calls: ulimit -Hn "
+		     "1024");
+	return error_result(err);
+}
+
 /* A machine without /dev/null has an empty file in memory. */
 void engine_begin(struct engine_start *ret_start)
 {
+	raise_file_limit(ret_start);
 	ret_start->caller = getppid();
 	ret_start->closed_stdio = 0;
 	for (int fd = 0; fd < 3; fd++) {
@@ -221,7 +258,8 @@ int prepare_run(struct run *run, struct error *err)
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	run->started = (uint64_t)now.tv_sec * 1000000000U +
 		       (uint64_t)now.tv_nsec;
-	if (prepare_signals(run, err) < 0 || prepare_umask(run, err) < 0)
+	if (prepare_file_limit(run, err) < 0 ||
+	    prepare_signals(run, err) < 0 || prepare_umask(run, err) < 0)
 		return error_result(err);
 	run->closed_stdio = run->options->start.closed_stdio;
 	if (prepare_fds(run, err) < 0)

@@ -37,12 +37,12 @@ int report_open_path(const char *path, int flags, mode_t mode)
 	return -1;
 }
 
-static int report_open_file(const char *path, int flags, const char *what,
+static int report_open_file(const char *path, const char *what,
 			    struct error *err)
 {
 	/* Not to wait for the reader of a FIFO, but later for room in it. */
 	int fd = report_open_path(path, O_WRONLY | O_APPEND | O_CREAT |
-				  O_NOCTTY | O_NONBLOCK | flags, 0600);
+				  O_NOCTTY | O_NONBLOCK, 0600);
 
 	if (fd >= 0 && fcntl(fd, F_SETFL, O_WRONLY | O_APPEND) == 0)
 		return fd;
@@ -54,6 +54,43 @@ static int report_open_file(const char *path, int flags, const char *what,
 	if (fd >= 0)
 		close(fd);
 	return error_result(err);
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat first, second;
+
+	return a >= 0 && b >= 0 && a != b && !fstat(a, &first) &&
+	       !fstat(b, &second) && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino;
+}
+
+int report_empty(const struct run *run, int fd, const char *what,
+		 struct error *err)
+{
+	const struct report *report = run->report;
+	const struct {
+		const char *name;
+		int fd;
+	} others[] = {
+		{ "audit-file", report->audit_file },
+		{ "status-fd", report->status_fd },
+		{ "status-file", report->status_file },
+	};
+	struct stat file;
+
+	if (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (!is_same_file(fd, others[i].fd))
+			continue;
+		error_set(err, 0, "%s is the file of %s, too", what,
+			  others[i].name);
+		error_reason(err, "record");
+		error_remedy(err, "give each record a file of its own");
+		return error_result(err);
+	}
+	return ftruncate(fd, 0) < 0 ? error_set(err, errno, "%s", what) : 0;
 }
 
 /* One of the caller's descriptors: ours alone from here on. */
@@ -140,7 +177,7 @@ int report_open(struct run *run, struct error *err)
 	report_keep(run, bwrap->json_status_fd);
 	/* The audit first: it is to tell of what fails from here on. */
 	if (plan->audit_file) {
-		r = report_open_file(plan->audit_file, 0, "audit-file", err);
+		r = report_open_file(plan->audit_file, "audit-file", err);
 		if (r < 0)
 			return r;
 		report->audit_file = r;
@@ -154,10 +191,15 @@ int report_open(struct run *run, struct error *err)
 		report_keep(run, report->status_fd);
 	}
 	if (plan->status_file) {
-		r = report_open_file(plan->status_file, O_TRUNC,
-				     "status-file", err);
+		r = report_open_file(plan->status_file, "status-file", err);
 		if (r < 0)
 			return r;
+		if (report_empty(run, r, arena_printf(run->arena,
+				 "status-file '%s'", plan->status_file),
+				 err) < 0) {
+			close(r);
+			return error_result(err);
+		}
 		report->status_file = r;
 		report_keep(run, r);
 	}

@@ -26,6 +26,14 @@ int report_started(struct run *run, struct error *err);
 int report_open_path(const char *path, int flags, mode_t mode);
 
 /*
+ * Empty the file @fd, opened as @what, for a record of this run: after it is
+ * clear that it is not one of the other records.  Only a regular file is
+ * emptied.
+ */
+int report_empty(const struct run *run, int fd, const char *what,
+		 struct error *err);
+
+/*
  * The changes of the run are ready to be committed; @counts by enum
  * change_kind.
  */

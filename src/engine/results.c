@@ -70,8 +70,7 @@ static int open_list(struct run *run, struct results *results,
 	if (!report->changes_file)
 		return 0;
 	results->list = report_open_path(report->changes_file, O_WRONLY |
-					 O_CREAT | O_TRUNC | O_NOCTTY |
-					 O_NONBLOCK,
+					 O_CREAT | O_NOCTTY | O_NONBLOCK,
 					 0666 & ~run->payload_umask);
 	if (results->list < 0) {
 		error_set(err, errno, "%s: changes-file '%s'",
@@ -80,7 +79,11 @@ static int open_list(struct run *run, struct results *results,
 		error_reason(err, "record");
 		return error_result(err);
 	}
-	return 0;
+	return report_empty(run, results->list,
+			    arena_printf(run->arena, "%s: changes-file '%s'",
+					 origin_text(run->arena,
+						     &report->changes_origin),
+					 report->changes_file), err);
 }
 
 /* The monitor closes what it does not know. */

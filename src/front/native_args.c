@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
@@ -177,6 +179,13 @@ static int take_log_fd(struct parse *parse, const struct option *option,
 	if (text_parse_u64(values[0], &fd) < 0 || fd > INT_MAX)
 		return error_set(err, 0, "%s: '%s' is not a descriptor",
 				 option->name, values[0]);
+	/* What the caller handed on is not close-on-exec; what we opened is. */
+	if (fcntl((int)fd, F_GETFD) != 0) {
+		error_set(err, EBADF, "%s: descriptor %s", option->name,
+			  values[0]);
+		error_reason(err, "descriptor");
+		return error_result(err);
+	}
 	parse->native->log_fd = (int)fd;
 	parse->native->is_verbose = true;
 	return 0;

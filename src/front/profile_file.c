@@ -158,7 +158,11 @@ static int check_owner(const struct opening *opening, const char *what,
 		return 0;
 	return distrust(opening, quoted(opening, what, path),
 			arena_printf(opening->arena, "belongs to user %u, not "
-				     "to you or root", info->st_uid), NULL);
+				     "to you or root", info->st_uid),
+			profile_file_is_unmapped(info->st_uid) ?
+			"that is anybody whom this user namespace does not "
+			"know, such as root: copy it to a directory of your "
+			"own" : NULL);
 }
 
 static int check_mode(const struct opening *opening, const char *what,

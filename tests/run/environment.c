@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -186,4 +188,47 @@ Test(environment, nobody_outside_reads_a_secret_from_a_command_line)
 	process_finish(p);
 	cr_expect_gt(all.length, 0);
 	cr_expect(!memmem(all.data, all.length, "hunter2", 7));
+}
+
+/* ---- the caller's limit on open files ------------------------------------------------------ */
+
+static int few_files(const void *data)
+{
+	const struct rlimit *limit = data;
+
+	return setrlimit(RLIMIT_NOFILE, limit) < 0;
+}
+
+static const struct outcome *with_few_files(const struct box *box,
+					    const struct rlimit *limit)
+{
+	return program_run(&(struct program){
+		.argv = BOX_ARGV(box, "sh", "-c", "ulimit -n; ulimit -Hn"),
+		.call = few_files, .data = limit });
+}
+
+/* It takes more than the caller has, and the command has what he has. */
+Test(files, soft_limit_of_the_caller)
+{
+	struct box *box = box_make();
+	const struct rlimit soft = { 9, 300 }, hard = { 9, 9 };
+	const struct outcome *o;
+
+	box_profile(box, "[limits]\nprocesses = 50\n");
+	expect_out(with_few_files(box, &soft), "9\n300\n");
+	o = with_few_files(box, &hard);
+	expect_exit(o, 125);
+	expect_err_has(o, "no more than 9 open files are allowed");
+	expect_err_has(o, "ulimit -Hn");
+}
+
+Test(files, log_that_is_not_open)
+{
+	struct box *box = box_make();
+
+	box_profile(box, "[limits]\nprocesses = 50\n");
+	box_expect_refused(box, program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--profile", box->profile,
+			     "--log-fd", "9", "--", BOX_MARK) }),
+		125, "--log-fd: descriptor 9: Bad file descriptor", NULL);
 }

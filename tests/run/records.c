@@ -240,6 +240,22 @@ Test(status, where_it_cannot_be_written)
 	BOX_EXPECT_REFUSED(box, "status-file '/no/such/file'");
 }
 
+/* What is emptied for one record must not be what another one keeps. */
+Test(status, one_file_for_two_records)
+{
+	struct box *box = box_make();
+	const char *file = path_in(box->top, "file");
+
+	file_write(file, "kept\n");
+	box_profile(box, "[report]\nstatus-file = %s\naudit-file = %s\n",
+		    file, file);
+	BOX_EXPECT_REFUSED(box, "status-file", "audit-file, too");
+	cr_expect(!strncmp(file_read(file, NULL), "kept\n{", 6));
+	box_profile(box, "mode = ephemeral\n[report]\nstatus-file = %s\n"
+		    "changes-file = %s\n", file, file);
+	BOX_EXPECT_REFUSED(box, "p.ini:", "changes-file", "status-file, too");
+}
+
 /* A reader that goes away is no reason to stop, nor to die. */
 Test(status, that_nobody_reads)
 {
