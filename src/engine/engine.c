@@ -21,6 +21,7 @@
 #include "engine/child.h"
 #include "engine/commit.h"
 #include "engine/diagnose.h"
+#include "engine/record.h"
 #include "engine/relay.h"
 #include "engine/results.h"
 #include "engine/stages.h"
@@ -85,20 +86,23 @@ const char *engine_mounts(struct arena *arena)
 
 void stages_log(const struct run *run, int stage, const struct error *err)
 {
+	static bool nobody_reads;
 	int fd = run->options->log_fd;
+	const char *line;
 
-	if (fd < 0)
+	if (fd < 0 || nobody_reads)
 		return;
 	if (!err)
-		dprintf(fd, "sbx-launch: %s: %s: ok\n", stages[stage].name,
-			stages[stage].calls);
+		line = arena_printf(run->arena, "sbx-launch: %s: %s: ok\n",
+				    stages[stage].name, stages[stage].calls);
 	else
-		dprintf(fd, "sbx-launch: %s: %s: %s: %s\n",
-			stages[stage].name, *err->call ? err->call :
-			stages[stage].calls, err->code ?
-			error_errno_name(err->code) : "failed",
-			text_printable(run->arena,
-				       error_line(run->arena, err)));
+		line = arena_printf(run->arena, "sbx-launch: %s: %s: %s: %s\n",
+				    stages[stage].name, *err->call ? err->call :
+				    stages[stage].calls, err->code ?
+				    error_errno_name(err->code) : "failed",
+				    text_printable(run->arena,
+					error_line(run->arena, err)));
+	nobody_reads = record_write(fd, line, strlen(line)) == -ETIMEDOUT;
 }
 
 /* bubblewrap's callers know its words. */

@@ -31,8 +31,54 @@ struct export {
 	const char *draft; /* its name until then */
 };
 
-int export_open(struct run *run, const char *path, struct export **ret_export,
-		struct error *err)
+/*
+ * Is @directory @top or below it?  Then what is copied would be copied again.
+ * A negative errno when that cannot be found out.
+ */
+static int is_inside(int directory, int top)
+{
+	auto_close int at = openat(directory, ".", O_PATH | O_CLOEXEC);
+	struct stat wanted, here, above;
+
+	if (at < 0 || fstat(top, &wanted) < 0 || fstat(at, &here) < 0)
+		return -errno;
+	for (;;) {
+		int up;
+
+		if (here.st_dev == wanted.st_dev &&
+		    here.st_ino == wanted.st_ino)
+			return 1;
+		up = openat(at, "..", O_PATH | O_CLOEXEC);
+		if (up < 0)
+			return -errno;
+		close(at);
+		at = up;
+		if (fstat(at, &above) < 0)
+			return -errno;
+		if (above.st_dev == here.st_dev && above.st_ino == here.st_ino)
+			return 0;
+		here = above;
+	}
+}
+
+static int check_place(const struct export *export, int upper,
+		       struct error *err)
+{
+	int r = upper < 0 ? 0 : is_inside(export->parent, upper);
+
+	if (r < 0)
+		return error_set(err, -r, "find what '%s' is in",
+				 export->path);
+	if (!r)
+		return 0;
+	error_set(err, EINVAL, "'%s' lies below the upper layer, which is what "
+		  "is copied", export->path);
+	error_remedy(err, "name a directory outside of it");
+	return -EINVAL;
+}
+
+int export_open(struct run *run, const char *path, int upper,
+		struct export **ret_export, struct error *err)
 {
 	struct export *export = arena_alloc(run->arena, sizeof(*export));
 	char *above = path_normalise(run->arena, path);
@@ -52,6 +98,8 @@ int export_open(struct run *run, const char *path, struct export **ret_export,
 			      O_CLOEXEC);
 	if (export->parent < 0)
 		return error_set(err, errno, "open directory '%s'", above);
+	if (check_place(export, upper, err) < 0)
+		return error_result(err);
 	if (!fstatat(export->parent, export->name, &status,
 		     AT_SYMLINK_NOFOLLOW)) {
 		error_set(err, EEXIST, "'%s'", path);

@@ -11,6 +11,7 @@
  *
  * Strings hold any bytes: text_add_json() makes valid JSON of them.
  */
+#include "engine/record.h"
 #include "engine/report.h"
 
 #include <errno.h>
@@ -225,17 +226,22 @@ int report_write(int fd, const struct text_buf *line, const char *what,
 
 	if (fd < 0)
 		return 0;
-	do {
-		size = write(fd, line->at, line->count);
-	} while (size < 0 && errno == EINTR);
+	size = record_write(fd, line->at, line->count);
 	if (size == (ssize_t)line->count)
 		return 0;
 	/* A reader that has gone does not want it. */
-	if (size < 0 && errno == EPIPE)
+	if (size == -EPIPE)
 		return 0;
 	if (size > 0)
 		report_cut_off(fd, (size_t)size);
-	error_set(err, size < 0 ? errno : ENOSPC, "write the %s", what);
+	if (size == -ETIMEDOUT) {
+		error_set(err, 0, "write the %s: nobody made room for it", what);
+		error_reason(err, "record");
+		error_remedy(err, "whoever opened it has to read what is "
+			     "written to it");
+		return -ETIMEDOUT;
+	}
+	error_set(err, size < 0 ? (int)-size : ENOSPC, "write the %s", what);
 	error_reason(err, "record");
 	return error_result(err);
 }

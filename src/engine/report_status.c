@@ -8,6 +8,7 @@
 #include "engine/commit.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -60,11 +61,16 @@ bool report_wants_payload(const struct run *run)
 static int report_write_status(const struct run *run,
 			       const struct text_buf *line, struct error *err)
 {
-	const struct report *report = run->report;
+	struct report *report = run->report;
 	int r = report_write(report->status_fd, line, "status record", err);
 	int other = report_write(report->status_file, line, "status record",
 				 err);
 
+	/* Nobody reads it, and the run does not wait twice. */
+	if (r == -ETIMEDOUT)
+		report->status_fd = -EBADF;
+	if (other == -ETIMEDOUT)
+		report->status_file = -EBADF;
 	return r < 0 ? r : other;
 }
 

@@ -118,8 +118,8 @@ int results_prepare(struct run *run, struct error *err)
 	    open_list(run, results, err) < 0)
 		return error_result(err);
 	if (workspace->export_dir &&
-	    export_open(run, workspace->export_dir, &results->export,
-			err) < 0)
+	    export_open(run, workspace->export_dir, results->upper,
+			&results->export, err) < 0)
 		return error_wrap(err, "%s: export",
 				  origin_text(run->arena,
 					      &workspace->export_origin));

@@ -32,9 +32,12 @@ int results_commit(struct run *run, struct error *err);
 /* export.c: a copy of the changed files and directories. */
 struct export;
 
-/* The copy will be @path, which must not be there yet. */
-int export_open(struct run *run, const char *path, struct export **ret_export,
-		struct error *err);
+/*
+ * The copy will be @path, which must not be there yet, nor lie in the upper
+ * layer @upper (-EBADF: in memory).
+ */
+int export_open(struct run *run, const char *path, int upper,
+		struct export **ret_export, struct error *err);
 /*
  * Make the copy and give it its name.  What there is of it after a failure is
  * the janitor's.

@@ -82,6 +82,20 @@ Test(export, of_an_overlay_on_disk)
 	box_expect_clean(box);
 }
 
+/* The copy would be copied again, and that again. */
+Test(export, into_the_upper_layer)
+{
+	struct box *box = make_place();
+	const char *upper = box_overlay(box, "");
+
+	directory_make(path_in(upper, "dir"), 0755);
+	box_overlay(box, arena_format("export = %s/dir/out\n", upper));
+	BOX_EXPECT_REFUSED(box, "p.ini:", "export", "/dir/out' lies below the "
+			   "upper layer");
+	box_overlay(box, arena_format("export = %s/out\n", upper));
+	BOX_EXPECT_REFUSED(box, "lies below the upper layer");
+}
+
 Test(export, of_no_change_is_empty)
 {
 	struct box *box = make_place();

@@ -240,6 +240,31 @@ Test(status, where_it_cannot_be_written)
 	BOX_EXPECT_REFUSED(box, "status-file '/no/such/file'");
 }
 
+/* The pipe is full: the run is supervised, and says what is lost. */
+Test(status, that_nobody_takes)
+{
+	struct box *box = box_make();
+	char page[4096] = { 0 };
+	const struct outcome *o;
+	int fds[2];
+
+	cr_assert(pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0);
+	while (write(fds[1], page, sizeof(page)) > 0)
+		;
+	cr_assert_eq(fcntl(fds[1], F_SETFL, 0), 0);
+	box_profile(box, "[limits]\ntimeout = 200ms\ngrace = 0s\n");
+	o = program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--profile", box->profile,
+			     "--status-fd", "9", "--", "sleep", "60"),
+		.fds = { { fds[1], 9 } }, .time_limit = 60000 });
+	expect_exit(o, 124);
+	expect_err_has(o, "write the status record: nobody made room");
+	expect_err_has(o, "has to read");
+	close(fds[0]);
+	close(fds[1]);
+	box_expect_clean(box);
+}
+
 /* What is emptied for one record must not be what another one keeps. */
 Test(status, one_file_for_two_records)
 {
