@@ -33,19 +33,25 @@ static int verdict_fail_killed(const struct monitor *monitor,
 			       struct error *err)
 {
 	const struct condition_words none = { 0 };
+	const struct run *run = monitor->run;
+	const struct plan_limit *memory = &run->plan->limits[LIMIT_MEMORY];
 	int signal = WTERMSIG(monitor->wait_status);
 
 	if (signal == SIGSYS) {
 		error_set(err, 0, "set-up of the sandbox");
-		condition_apply(monitor->run->plan, CONDITION_SIGSYS, &none,
-				err);
+		condition_apply(run->plan, CONDITION_SIGSYS, &none, err);
 	} else {
 		error_set(err, 0, "set-up of the sandbox was killed by "
 			  "signal %d (%s)", signal, strsignal(signal));
 		error_reason(err, "setup-killed");
+		if (signal == SIGKILL && run->has_cgroup && memory->is_set)
+			error_remedy(err, "%s: limits: memory = %llu may be "
+				     "too little for it",
+				     origin_text(run->arena, &memory->origin),
+				     (unsigned long long)memory->value);
 	}
 	snprintf(err->stage, sizeof(err->stage), "%s",
-		 engine_stage_name((size_t)monitor->run->progress->stage));
+		 engine_stage_name((size_t)run->progress->stage));
 	return error_result(err);
 }
 

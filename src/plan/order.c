@@ -134,6 +134,13 @@ static const char *seen_through(const struct plan *plan, const struct op *op,
 	return *path ? path_join(plan->arena, op->dest, path) : op->dest;
 }
 
+/* What shows nothing of the host's file system. */
+static bool covers(const struct op *op)
+{
+	return op->role == ROLE_MASK || op->kind == OP_DEV ||
+	       op->kind == OP_PROC;
+}
+
 /* Is there a mask between what @op shows and @place? */
 static bool is_masked(const struct plan *plan, const struct op *op,
 		      const char *place)
@@ -143,7 +150,7 @@ static bool is_masked(const struct plan *plan, const struct op *op,
 	for (size_t i = 0; i < plan->ops.count; i++) {
 		const struct op *mask = &plan->ops.at[i];
 
-		if (mask->role == ROLE_MASK && op->phase != PHASE_MOUNTS &&
+		if (covers(mask) && op->phase != PHASE_MOUNTS &&
 		    path_depth(mask->dest) >= depth &&
 		    path_is_below(place, mask->dest))
 			return true;

@@ -428,6 +428,13 @@ Test(order, what_a_mask_hides_is_not_hidden_twice)
 	expect_order("bind /, proc /proc, dev /dev, tmpfs /var");
 }
 
+/* The sandbox has a /dev of its own. */
+Test(order, what_is_in_dev_is_not_hidden)
+{
+	plan->report.audit_file = "/dev/stdout";
+	expect_order("bind /, proc /proc, dev /dev");
+}
+
 Test(order, an_empty_root_does_not_show_it)
 {
 	plan->report.audit_file = "/var/log/audit";
