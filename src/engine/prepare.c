@@ -25,8 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the launcher itself has open, without sources and with room to spare. */
-enum { FILES_LEAST = 32 };
+/* What the launcher itself has open, without any source. */
+enum { FILES_LEAST = 16 };
 
 /* What the monitor listens to or must not die of. */
 static const int monitor_signals[] = {

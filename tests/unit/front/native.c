@@ -203,9 +203,10 @@ Test(native, logging)
 	cr_expect_eq(front.native.log_fd, -EBADF);
 	expect_ok(RUN("--verbose", "true"));
 	cr_expect(front.native.is_verbose);
-	expect_ok(RUN("--log-fd", "5", "true"));
+	expect_ok(RUN("--log-fd", "2", "true"));
 	cr_expect(front.native.is_verbose);
-	cr_expect_eq(front.native.log_fd, 5);
+	cr_expect_eq(front.native.log_fd, 2);
+	expect_error(RUN("--log-fd", "99999"), "--log-fd: descriptor 99999");
 	expect_error(RUN("--log-fd", "x"), "--log-fd: 'x' is not a descriptor");
 }
 
