@@ -240,6 +240,20 @@ bool relay_ending(struct relay *relay)
 	return any;
 }
 
+/* The last line of stderr, and one of its own where that was cut off. */
+static int relay_note(const struct run *run, struct error *err)
+{
+	if (run->relay->streams[2].dropped &&
+	    write(STDERR_FILENO, "\n", 1) < 0)
+		return error_set(err, errno, "write to standard error");
+	error_set(err, 0, "output limit of %llu bytes a stream: %llu bytes "
+		  "were dropped",
+		  (unsigned long long)run->plan->limits[LIMIT_OUTPUT].value,
+		  (unsigned long long)run->output.dropped);
+	error_reason(err, "output");
+	return error_result(err);
+}
+
 int relay_finish(struct run *run, struct error *err)
 {
 	int r = 0;
@@ -260,6 +274,9 @@ int relay_finish(struct run *run, struct error *err)
 		}
 	}
 	mem_close_fd(&run->relay->null);
+	if (!r && run->plan->limits[LIMIT_OUTPUT].has_note &&
+	    run->output.dropped)
+		r = relay_note(run, err);
 	return r;
 }
 

@@ -252,12 +252,15 @@ int key_limit(struct key_target *target, const struct key *key,
 {
 	const struct limit_type *type = &limit_types[key->tag];
 	struct plan_limit *limit = &target->plan->limits[key->tag];
+	/* The launcher itself holds the output, which is never less. */
+	bool is_output = key->tag == LIMIT_OUTPUT;
+	const char *word = is_output ? "note" : "optional";
 	uint64_t amount;
 	int r;
 
-	if (value->count == 2 && strcmp(value->words[1], "optional") != 0)
-		return error_set(err, 0, "'%s' is not 'optional'",
-				 value->words[1]);
+	if (value->count == 2 && strcmp(value->words[1], word) != 0)
+		return error_set(err, 0, "'%s' is not '%s'",
+				 value->words[1], word);
 	r = type->parse(value->words[0], &amount);
 	if (r == -EINVAL) {
 		r = error_set(err, 0, "'%s' is not a %s", value->words[0],
@@ -276,7 +279,8 @@ int key_limit(struct key_target *target, const struct key *key,
 				 value->words[0],
 				 (unsigned long long)type->least);
 	limit->is_set = true;
-	limit->is_optional = value->count == 2;
+	limit->is_optional = value->count == 2 && !is_output;
+	limit->has_note = value->count == 2 && is_output;
 	limit->value = amount;
 	limit->origin = value->origin;
 	return 0;

@@ -103,8 +103,9 @@ const struct key keys[] = {
 	      "wall clock, then TERM"),
 	LIMIT("grace", LIMIT_GRACE, 0, "DURATION",
 	      "from TERM to KILL; default 2s"),
-	LIMIT("output", LIMIT_OUTPUT, 0, "SIZE", "bytes a stream that pass"),
 #undef LIMIT
+	{ "limits", "output", 0, .least = 1, .most = 2, key_limit,
+	  LIMIT_OUTPUT, "SIZE [note]", "bytes a stream that pass" },
 
 	{ "security", "run-as", 0, ONE, key_run_as, 0,
 	  "auto|caller|UID[:GID]", "the payload's id on the host" },

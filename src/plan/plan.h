@@ -198,6 +198,7 @@ enum limit_kind {
 
 struct plan_limit {
 	bool is_set, is_optional;
+	bool has_note; /* LIMIT_OUTPUT: say on stderr what was dropped */
 	uint64_t value;
 	struct origin origin;
 };

@@ -103,6 +103,8 @@ static void add_limits(struct ini_writer *ini, const struct plan *plan)
 						limit->value));
 		if (limit->is_optional)
 			ini_word(ini, "optional");
+		if (limit->has_note)
+			ini_word(ini, "note");
 		ini_end(ini);
 	}
 }

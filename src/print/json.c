@@ -184,6 +184,8 @@ static void add_limits(struct json_writer *json, const struct plan *plan)
 		json_open(json, limit_names[kind], '{');
 		json_number(json, "value", limit->value);
 		json_bool(json, "optional", limit->is_optional);
+		if (kind == LIMIT_OUTPUT)
+			json_bool(json, "note", limit->has_note);
 		add_origin(json, &limit->origin);
 		json_close(json, '}');
 	}

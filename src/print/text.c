@@ -135,11 +135,12 @@ static void print_limits(struct sheet *sheet, const struct plan *plan)
 		if (!limit->is_set)
 			continue;
 		any = true;
-		sheet_line(sheet, limit_names[kind], &limit->origin, "%s%s",
+		sheet_line(sheet, limit_names[kind], &limit->origin, "%s%s%s",
 			   print_limit_value(sheet->arena,
 					     (enum limit_kind)kind,
 					     limit->value),
-			   limit->is_optional ? ", or less if it must be" : "");
+			   limit->is_optional ? ", or less if it must be" : "",
+			   limit->has_note ? ", with a note of the rest" : "");
 	}
 	if (!any)
 		sheet_line(sheet, "", NULL, "none but the caller's");

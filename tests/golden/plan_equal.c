@@ -57,6 +57,7 @@ static bool same_limits(const struct plan *a, const struct plan *b)
 	for (int kind = 0; kind < LIMIT_COUNT; kind++)
 		if (a->limits[kind].is_set != b->limits[kind].is_set ||
 		    a->limits[kind].is_optional != b->limits[kind].is_optional ||
+		    a->limits[kind].has_note != b->limits[kind].has_note ||
 		    a->limits[kind].value != b->limits[kind].value)
 			return false;
 	return true;

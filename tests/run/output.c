@@ -434,6 +434,24 @@ Test(other, closed_ones_become_dev_null)
 }
 
 /* The payload of root is another user, and its pipes are its own. */
+/* On a line of its own, behind all that passed. */
+Test(limit, is_noted_when_that_is_asked_for)
+{
+	struct box *box = box_make();
+
+	box_profile(box, "[limits]\noutput = 4 note\n");
+	expect_err(BOX_SH(box, "echo abc; echo def >&2"), "def\n");
+	expect_err(BOX_SH(box, "echo abcdef"),
+		   "sbx-launch: output limit of 4 bytes a stream: 3 bytes were "
+		   "dropped\n");
+	expect_err(BOX_SH(box, "echo abcdef >&2; echo abcdefg"),
+		   "abcd\nsbx-launch: output limit of 4 bytes a stream: 7 "
+		   "bytes were dropped\n");
+	expect_exit(BOX_SH(box, "echo abcdef; exit 3"), 3);
+	box_profile(box, "[limits]\noutput = 4 optional\n");
+	BOX_EXPECT_REFUSED(box, "p.ini:", "'optional' is not 'note'");
+}
+
 Test(other, pipes_can_be_opened_by_name)
 {
 	struct box *box = box_make();

@@ -391,6 +391,7 @@ Test(keys, limits)
 		{ "timeout = 2h", LIMIT_TIMEOUT, 7200000, false },
 		{ "grace = 0", LIMIT_GRACE, 0, false },
 		{ "output = 1m", LIMIT_OUTPUT, 1 << 20, false },
+		{ "output = 1m note", LIMIT_OUTPUT, 1 << 20, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -404,6 +405,9 @@ Test(keys, limits)
 			     cases[i].value, "%s", cases[i].text);
 		cr_expect_eq(plan->limits[cases[i].kind].is_optional,
 			     cases[i].is_optional, "%s", cases[i].text);
+		cr_expect_eq(plan->limits[cases[i].kind].has_note,
+			     !!strstr(cases[i].text, "note"), "%s",
+			     cases[i].text);
 		cr_expect_eq(plan->limits[cases[i].kind].origin.number, 2);
 	}
 }
