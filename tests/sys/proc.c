@@ -140,8 +140,9 @@ static int wait_without_a_pidfd(const void *unused)
 	pid_t pid;
 
 	pid = (pid_t)ATTEMPT(proc_clone(&args, &pidfd, &err));
-	for (; !pid;)
-		pause();
+	if (!pid)
+		for (;;)
+			pause();
 	CHECK(pidfd == -EBADF);
 	CHECK(proc_child_wait(pidfd, pid, false, &status, NULL, &err) ==
 	      -EAGAIN);
