@@ -50,7 +50,7 @@ static const struct op *mask_over(const struct child *child, const char *path)
 	const struct op *op = *path == '/' && path_is_normal(path) ?
 			      program_op_showing(child->plan, path) : NULL;
 
-	return op && op->role == ROLE_MASK && strcmp(path, op_place(op)) ?
+	return op && op->role == ROLE_MASK && strcmp(path, op_place(op)) != 0 ?
 	       op : NULL;
 }
 

@@ -250,6 +250,7 @@ static int open_member(const struct member *member)
 
 		if (!name)
 			return -ENOMEM;
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): auto_free */
 		fd = openat(above, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		at += length;
 	}

@@ -76,7 +76,7 @@ static int is_root_by_table(int fd, struct error *err)
 	char link[32], path[PATH_MAX];
 	struct mount_table table;
 	ssize_t length;
-	uint64_t id;
+	uint64_t id = 0;
 
 	if (id_by_fdinfo(fd, &id, err) < 0 ||
 	    mount_table_read(arena, procfs_root, &table, err) < 0)
@@ -107,7 +107,7 @@ int mountfd_is_root(int fd, struct error *err)
 int mountfd_is_root_of(int fd, uint64_t id, struct error *err)
 {
 	struct statx status;
-	uint64_t found;
+	uint64_t found = 0;
 
 	if (!statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID,
 		   &status) && status.stx_mask & STATX_MNT_ID)

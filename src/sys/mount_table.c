@@ -34,6 +34,7 @@
 	X(mnt_unref_table)
 
 static struct {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared */
 #define MEMBER(name) __typeof__(name) *name;
 	FUNCTIONS(MEMBER)
 #undef MEMBER
