@@ -111,6 +111,7 @@ static const char *group_name(struct arena *arena, gid_t gid)
 		char found[128];
 		unsigned number;
 
+		/* NOLINTNEXTLINE(cert-err34-c): else another group */
 		if (sscanf(line, "%127[^:]:%*[^:]:%u", found, &number) == 2 &&
 		    number == gid)
 			name = arena_strdup(arena, found);

@@ -79,6 +79,7 @@ static int root_mount(const char *path, int wanted, bool *ret_elsewhere)
 		char target[PATH_MAX];
 		int id;
 
+		/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it */
 		if (sscanf(line, "%d %*d %*s %*s %4095s", &id, target) != 2)
 			continue;
 		if (!strcmp(target, "/"))
@@ -118,11 +119,13 @@ enum { CLONE_HARMLESS = CLONE_NEWUSER | CLONE_FS };
 bool surroundings_kill_clone(void)
 {
 	int status = 0;
+	/* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork) */
 	pid_t pid = vfork();
 
 	if (pid < 0)
 		return false;
 	if (!pid) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Vfork): calls only */
 		syscall(SYS_clone3, NULL, 0);
 #if defined(__s390__) || defined(__CRIS__)
 		syscall(SYS_clone, NULL, CLONE_HARMLESS, NULL, NULL, NULL);

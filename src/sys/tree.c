@@ -61,7 +61,7 @@ int tree_list(int directory, struct tree_names *ret_names)
 	}
 	r = read_names(stream, &names.text, &size, &names.count);
 	closedir(stream);
-	if (!r && names.count) {
+	if (r >= 0 && names.count) {
 		names.at = calloc(names.count, sizeof(*names.at));
 		r = names.at ? 0 : -ENOMEM;
 	}
