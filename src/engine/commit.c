@@ -20,8 +20,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -86,21 +84,10 @@ static int settle(struct run *run, const char *path, struct error *err)
 static bool is_pending(struct arena *arena, const char *path)
 {
 	auto_close int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char link[64], real[PATH_MAX];
-	const char *slash;
-	ssize_t size;
+	const char *stage = fd < 0 ? NULL : journal_stage_path(arena, fd);
 
-	/* The name that it has behind all links. */
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = fd < 0 ? -1 : readlink(link, real, sizeof(real) - 1);
-	if (size <= 0)
-		return false;
-	real[size] = '\0';
-	slash = strrchr(real, '/');
-	return slash && !faccessat(AT_FDCWD,
-		arena_printf(arena, "%.*s/.%.200s.sbx-commit",
-			     (int)(slash - real), real, slash + 1),
-		F_OK, AT_SYMLINK_NOFOLLOW);
+	return stage && !faccessat(AT_FDCWD, stage, F_OK,
+				   AT_SYMLINK_NOFOLLOW);
 }
 
 int commit_settle(struct run *run, struct error *err)

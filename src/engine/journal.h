@@ -62,6 +62,9 @@ int journal_commit(const struct journal_place *place, int stage,
 		   const struct journal *journal, struct error *err);
 /* ---- journal_place.c ------------------------------------------------------ */
 
+/* The path of the stage beside @directory; NULL when that has no name. */
+const char *journal_stage_path(struct arena *arena, int directory);
+
 /*
  * Find the place for @directory.  Both descriptors of *@ret_place are the
  * caller's.  Returns 0, or a negative errno with @err filled: -EXDEV when the

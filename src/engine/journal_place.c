@@ -41,25 +41,58 @@ static int same_mount(int a, int b)
 		first.stx_mnt_id == second.stx_mnt_id);
 }
 
+/*
+ * Where @directory is, behind all links: @above gets what holds it, and
+ * *@ret_name, NULL if it has none, its name there.  0, or a negative errno.
+ */
+static int name_of(int directory, char above[PATH_MAX], const char **ret_name)
+{
+	char link[64], *slash;
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
+	size = readlink(link, above, PATH_MAX - 1);
+	if (size < 0)
+		return -errno;
+	above[size] = '\0';
+	slash = strrchr(above, '/');
+	if (slash)
+		*slash = '\0';
+	*ret_name = slash ? slash + 1 : NULL;
+	return 0;
+}
+
+static const char *stage_in(struct arena *arena, const char *above,
+			    const char *name)
+{
+	return arena_printf(arena, "%s/.%.200s.sbx-commit", above, name);
+}
+
+const char *journal_stage_path(struct arena *arena, int directory)
+{
+	char above[PATH_MAX];
+	const char *name = NULL;
+
+	return !name_of(directory, above, &name) && name ?
+	       stage_in(arena, above, name) : NULL;
+}
+
 static int find_parent(struct arena *arena, const char *path,
 		       struct journal_place *place, struct error *err)
 {
-	char link[64], real[PATH_MAX];
+	char above[PATH_MAX];
 	struct stat status, named;
-	ssize_t size;
-	char *name;
+	const char *name;
+	int r = name_of(place->directory, above, &name);
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place->directory);
-	size = readlink(link, real, sizeof(real) - 1);
-	if (size < 0)
-		return error_set(err, errno, "readlink '%s'", link);
-	real[size] = '\0';
-	name = strrchr(real, '/');
+	if (r < 0)
+		return error_set(err, -r, "readlink '/proc/self/fd/%d'",
+				 place->directory);
 	place->parent = openat(place->directory, "..", O_RDONLY | O_DIRECTORY |
 			       O_CLOEXEC);
 	if (!name || place->parent < 0 ||
 	    fstat(place->directory, &status) < 0 ||
-	    fstatat(place->parent, name + 1, &named, AT_SYMLINK_NOFOLLOW) < 0)
+	    fstatat(place->parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_set(err, errno, "open what holds '%s'", path);
 	if (status.st_dev != named.st_dev || status.st_ino != named.st_ino ||
 	    same_mount(place->directory, place->parent) != 1) {
@@ -68,9 +101,8 @@ static int find_parent(struct arena *arena, const char *path,
 			     "directory below the mount");
 		return -EXDEV;
 	}
-	place->stage = arena_printf(arena, ".%.200s.sbx-commit", name + 1);
-	place->stage_path = arena_printf(arena, "%.*s/%s", (int)(name - real),
-					 real, place->stage);
+	place->stage_path = stage_in(arena, above, name);
+	place->stage = strrchr(place->stage_path, '/') + 1;
 	place->owner = (struct copy_owner){
 		.is_other = !geteuid() && status.st_uid,
 		.uid = status.st_uid, .gid = status.st_gid,
