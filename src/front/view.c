@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "front/answer.h"
+#include "plan/op_types.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,32 +37,12 @@ static const struct op *deciding_op(const struct plan *plan, const char *path)
 
 		if (!path_is_below(path, op_place(op)))
 			continue;
-		switch (op->kind) {
-		case OP_BIND:
-		case OP_BIND_FD:
-		case OP_OVERLAY:
-		case OP_TMP_OVERLAY:
-		case OP_RO_OVERLAY:
-		case OP_PROC:
-		case OP_DEV:
-		case OP_TMPFS:
-		case OP_MQUEUE:
-		case OP_BIND_DATA:
-		case OP_HIDE:
+		if (op_kind_covers(op->kind))
 			return op;
-		case OP_DIR:
-		case OP_FILE:
-		case OP_SYMLINK:
-			/* These decide their own name, and nothing below. */
-			if (!strcmp(path, op_place(op)))
-				return op;
-			break;
-		case OP_REMOUNT_RO:
-		case OP_CHMOD:
-		case OP_PROTECT:
-		case OP_COUNT:
-			break;
-		}
+		/* These decide their own name, and nothing below. */
+		if ((op->kind == OP_DIR || op->kind == OP_FILE ||
+		     op->kind == OP_SYMLINK) && !strcmp(path, op_place(op)))
+			return op;
 	}
 	return NULL;
 }
