@@ -13,14 +13,14 @@
 
 /* ---- the search --------------------------------------------------------------- */
 
-/* @path, if it is there, into *@ret_path, which is NULL before. */
+/* @path, if it is there, into *@ret_path. */
 static int note_existing(struct arena *arena, const char *path,
 			 const char **ret_path, struct error *err)
 {
 	struct stat status;
 	int r = answer_await(arena, path, err);
 
-	if (r >= 0 && !*ret_path && !lstat(path, &status))
+	if (r >= 0 && !lstat(path, &status))
 		*ret_path = path;
 	return r;
 }
@@ -38,7 +38,7 @@ static int find_in(struct arena *arena, const char *directory,
 		r = note_existing(arena, arena_printf(arena, "%s%s.ini",
 						      directory, name),
 				  ret_path, err);
-	if (r >= 0)
+	if (r >= 0 && !*ret_path)
 		r = note_existing(arena, arena_printf(arena, "%s%s", directory,
 						      name), ret_path, err);
 	return r < 0 ? error_wrap(err, "profile '%s'", name) : 0;
