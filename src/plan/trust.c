@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The host runs and obeys files: those of the system, of the caller's home
- * directory, the profile and its filter, the launcher.  What a payload can write is compared
- * with the directories on the way to each of them, by inode, since there are
- * many names for one directory.
+ * directory, the profile and its filter, the launcher.  What a payload can
+ * write is compared with the directories on the way to each of them, by inode,
+ * since there are many names for one directory.
  *
  * Written is what is mounted writable, an overlay's upper layer, and the
  * lower layer that a commit changes after the end.

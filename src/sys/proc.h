@@ -49,10 +49,12 @@ struct proc_clone {
  *
  * Returns the pid in the parent, with *@ret_pidfd (close-on-exec, owned by
  * the caller), 0 in the child, where *@ret_pidfd is -EBADF, or a negative
- * errno.  Before Linux 5.3 no pidfd tells of an end: *@ret_pidfd then is
- * -EBADF in the parent, too, and the pid has to do, which is the child's own
- * until it has been waited for.  The proc_child_ functions take either.  @err then names the failing call; code ENOSPC: a limit on
+ * errno; @err then names the failing call; code ENOSPC: a limit on
  * namespaces; EPERM: no right; EINVAL: not in this kernel.
+ *
+ * Before Linux 5.3 no pidfd tells of an end: *@ret_pidfd then is -EBADF in the
+ * parent, too, and the pid has to do, which is the child's own until it has
+ * been waited for.  The proc_child_ functions take either.
  */
 pid_t proc_clone(const struct proc_clone *args, int *ret_pidfd,
 		 struct error *err);
