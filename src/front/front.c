@@ -94,30 +94,37 @@ static void start_plan(struct front *front, enum plan_rules rules)
 	parse->plan->caller_gid = getgid();
 }
 
+/* To the end, whatever fails: the profile may say where records go. */
 static int read_profile(struct front *front, struct error *err)
 {
 	const struct native_options *native = &front->native;
+	struct error further;
 	int r = profile_apply_reports(front->parse.plan, native->sets.at,
 				      native->sets.count, err);
+	int result = profile_apply(front->parse.plan, native->profile,
+				   native->sets.at, native->sets.count,
+				   r < 0 ? &further : err);
 
-	if (r >= 0)
-		r = profile_apply(front->parse.plan, native->profile,
-				  native->sets.at, native->sets.count, err);
-	return r;
+	return r < 0 ? r : result;
 }
 
 /*
- * The line or the profile is wrong.  A refused launch is recorded, too: where
- * to was said before, and the command is known in any case.
+ * The line is wrong, which is an entry in the books: the options behind may
+ * say in which, and who keeps them.  What could be a value of an unknown
+ * option, or the command's, is not read.
  */
+static void read_on(struct parse *parse, struct option_words *words)
+{
+	struct error further;
+
+	while (options_parse(parse, words, &further) < 0)
+		;
+}
+
+/* A refused launch is recorded with the command that it was for. */
 static int note_refusal(struct front *front, struct option_words *words,
 			size_t command, struct error *err)
 {
-	const struct native_options *native = &front->native;
-	struct error ignored = { 0 };
-
-	profile_apply_reports(front->parse.plan, native->sets.at,
-			      native->sets.count, &ignored);
 	words->next = command;
 	take_command(front->parse.plan, words);
 	return error_result(err);
@@ -131,6 +138,25 @@ static int as_usage(int r, struct error *err)
 	return r;
 }
 
+/* sbx-launch's own options, and the profile.  Without a plan all is said. */
+static int read_native(struct front *front, struct option_words *words,
+		       struct error *err)
+{
+	struct parse *parse = &front->parse;
+	struct error further;
+	int r, result;
+
+	parse->handles = OPTION_NATIVE;
+	r = as_usage(options_parse(parse, words, err), err);
+	if (r < 0)
+		read_on(parse, words);
+	if (parse->action != PARSE_RUN)
+		return r;
+	start_plan(front, rules_for(front, words, words->next));
+	result = read_profile(front, r < 0 ? &further : err);
+	return r < 0 ? r : result;
+}
+
 static int read_line(struct front *front, struct arena *arena, int argc,
 		     const char *const *argv, bool is_bwrap,
 		     struct error *err)
@@ -141,25 +167,24 @@ static int read_line(struct front *front, struct arena *arena, int argc,
 		.origin = ORIGIN_ARGUMENT,
 	};
 	struct parse *parse = &front->parse;
-	size_t command = 0;
+	size_t command;
 	int r = 0;
 
 	start(front, arena, is_bwrap);
-	if (!is_bwrap) {
-		parse->handles = OPTION_NATIVE;
-		r = as_usage(options_parse(parse, &words, err), err);
-		if (parse->action != PARSE_RUN)
-			return r;
-		command = r < 0 ? words.count : words.next;
+	if (is_bwrap)
+		start_plan(front, PLAN_RULES_BWRAP);
+	else
+		r = read_native(front, &words, err);
+	if (!parse->plan)
+		return r;
+	command = words.next;
+	if (r >= 0) {
 		words.next = 0;
+		parse->handles = OPTION_BWRAP;
+		r = as_usage(options_parse(parse, &words, err), err);
 	}
-	start_plan(front, rules_for(front, &words, command));
-	if (r >= 0 && !is_bwrap)
-		r = read_profile(front, err);
-	if (r < 0)
+	if (r < 0 && !is_bwrap)
 		return note_refusal(front, &words, command, err);
-	parse->handles = OPTION_BWRAP;
-	r = as_usage(options_parse(parse, &words, err), err);
 	if (r < 0 || parse->action != PARSE_RUN)
 		return r;
 	take_command(parse->plan, &words);

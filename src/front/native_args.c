@@ -139,12 +139,12 @@ static int take_explain(struct parse *parse, const struct option *option,
 	static const enum explain_format formats[] = {
 		EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_BWRAP, EXPLAIN_INI,
 	};
-	size_t index;
+	size_t index = 0;
 	int r = take_format(option, values[0], names, ARRAY_SIZE(names),
 			    &index, err);
 
-	if (r >= 0)
-		parse->native->explain = formats[index];
+	/* With an unknown format, too, nothing was to be launched. */
+	parse->native->explain = formats[index];
 	return r;
 }
 
@@ -153,12 +153,11 @@ static int take_check(struct parse *parse, const struct option *option,
 		      struct error *err)
 {
 	static const char *const names[] = { "text", "json" };
-	size_t index;
+	size_t index = 0;
 	int r = take_format(option, values[0], names, ARRAY_SIZE(names),
 			    &index, err);
 
-	if (r >= 0)
-		parse->native->check = index ? CHECK_JSON : CHECK_TEXT;
+	parse->native->check = index ? CHECK_JSON : CHECK_TEXT;
 	return r;
 }
 

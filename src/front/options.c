@@ -143,8 +143,12 @@ static int parse_one(struct parse *parse, struct error *err)
 	/* Long lines are long for one option that stands there often. */
 	if (!option || strcmp(option->name, word) != 0)
 		option = options_find(parse, word);
-	if (!option)
+	if (!option) {
+		/* Only the form with a "=" is known to have no more words. */
+		if (!strchr(word, '='))
+			words->next = words->count;
 		return unknown_option(parse, word, err);
+	}
 	parse->last = option;
 	value = strcmp(option->name, word)
 		? word + strlen(option->name) + 1 : NULL;

@@ -120,6 +120,10 @@ struct parse {
  * index of the command (or words->count).  A handler that reads another
  * source calls it again; what follows the options of such a source is
  * dropped.
+ *
+ * After a failure words->next stands behind the option that is wrong and its
+ * values, so that reading can go on; or at words->count, when it is unknown
+ * where that is.
  */
 int options_parse(struct parse *parse, struct option_words *words,
 		  struct error *err);

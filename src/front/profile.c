@@ -304,50 +304,63 @@ static enum pass pass_of(const struct key *key)
 	return key->flags & KEY_REPORT ? PASS_REPORT : PASS_REST;
 }
 
+/* The first error counts; @r is what there was until now. */
+static int first_of(int r, int result)
+{
+	return r < 0 ? r : result;
+}
+
+/* Of where records go all is applied, since the others tell what failed. */
 static int apply_pass(struct key_target *target,
 		      const struct loading *loading, enum pass pass,
 		      struct error *err)
 {
+	struct error further;
+	int r = 0;
+
 	for (size_t i = 0; i < loading->settings.list.count; i++) {
 		const struct setting *setting = &loading->settings.list.at[i];
-		int r;
 
 		if (setting->is_replaced || pass_of(setting->key) != pass)
 			continue;
-		r = apply_setting(target, setting, err);
-		if (r < 0)
+		r = first_of(r, apply_setting(target, setting,
+					      r < 0 ? &further : err));
+		if (r < 0 && pass != PASS_REPORT)
 			return r;
 	}
-	return 0;
+	return r;
 }
 
-static int apply_all(struct loading *loading, struct error *err)
+/* @r is how reading went: if it failed, with where records go it is done. */
+static int apply_all(struct loading *loading, int r, struct error *err)
 {
 	struct variables variables = { .arena = loading->arena };
 	struct key_target target = {
 		.plan = loading->plan,
 		.variables = &variables,
 	};
+	struct error further;
 
 	for (enum pass pass = PASS_FIRST; pass < PASS_COUNT; pass++) {
-		int r = apply_pass(&target, loading, pass, err);
-
-		if (r < 0)
+		if (r < 0 && pass > PASS_REPORT)
 			return r;
+		r = first_of(r, apply_pass(&target, loading, pass,
+					   r < 0 ? &further : err));
 	}
-	return keys_finish(&target, err);
+	return r < 0 ? r : keys_finish(&target, err);
 }
 
+/* All that can be added, since one of them may say where records go. */
 static int add_sets(struct loading *loading, const struct profile_set *sets,
 		    size_t count, struct error *err)
 {
-	for (size_t i = 0; i < count; i++) {
-		int r = add_set(loading, &sets[i], err);
+	struct error further;
+	int r = 0;
 
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; i < count; i++)
+		r = first_of(r, add_set(loading, &sets[i],
+					r < 0 ? &further : err));
+	return r;
 }
 
 /* The word for programs, unless there is a better one. */
@@ -381,9 +394,8 @@ int profile_apply(struct plan *plan, const char *name,
 	if (r >= 0 && name)
 		r = read_file(&loading, path, NULL, err);
 	if (r >= 0)
-		r = add_sets(&loading, sets, count, err);
-	if (r >= 0)
-		r = apply_all(&loading, err);
+		r = apply_all(&loading, add_sets(&loading, sets, count, err),
+			      err);
 	return with_reason(r, err);
 }
 
@@ -401,9 +413,8 @@ int profile_apply_text(struct plan *plan, const struct profile_text *text,
 	loading.directory = text->directory;
 	r = read_settings(&file, err);
 	if (r >= 0)
-		r = add_sets(&loading, sets, count, err);
-	if (r >= 0)
-		r = apply_all(&loading, err);
+		r = apply_all(&loading, add_sets(&loading, sets, count, err),
+			      err);
 	return with_reason(r, err);
 }
 
@@ -414,14 +425,14 @@ int profile_apply_reports(struct plan *plan, const struct profile_set *sets,
 	struct variables variables = { .arena = plan->arena };
 	struct key_target target = { .plan = plan, .variables = &variables };
 
-	for (size_t i = 0; i < count; i++) {
-		int r = 0;
+	struct error further;
+	int r = 0;
 
+	for (size_t i = 0; i < count; i++)
 		if (!strcmp(sets[i].section, "report"))
-			r = add_sets(&loading, &sets[i], 1, err);
-		if (r < 0)
-			return with_reason(r, err);
-	}
-	return with_reason(apply_pass(&target, &loading, PASS_REPORT, err),
-			   err);
+			r = first_of(r, add_set(&loading, &sets[i],
+						r < 0 ? &further : err));
+	r = first_of(r, apply_pass(&target, &loading, PASS_REPORT,
+				   r < 0 ? &further : err));
+	return with_reason(r, err);
 }

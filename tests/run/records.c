@@ -421,6 +421,12 @@ Test(audit, of_what_was_refused)
 		.argv = ARGV(sbx_launch(), "--audit-file", audit,
 			     "--profile", box->profile, "--run-id", "c", "--",
 			     "y") }), 125);
+	expect_exit(program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--set", "x", "--audit-file",
+			     audit, "--run-id", "e", "z") }), 125);
+	expect_exit(program_run(&(struct program){
+		.argv = ARGV(sbx_launch(), "--bogus", "--audit-file", audit,
+			     "--run-id", "f", "z") }), 125);
 	box_profile(box, "[report]\naudit-file = %s\nstatus-file = %s\n",
 		    audit, status_of(box));
 	expect_exit(program_run(&(struct program){
@@ -433,6 +439,7 @@ Test(audit, of_what_was_refused)
 		    "('a', False, 125, ['one', 'two words'], True)\n"
 		    "('b', False, 125, ['x'], True)\n"
 		    "('c', False, 125, ['y'], True)\n"
+		    "('e', False, 125, ['z'], True)\n"
 		    "('d', False, 125, [], True)\n");
 }
 

@@ -245,6 +245,73 @@ Test(native, records_of_a_line_that_is_wrong)
 	cr_expect_eq(plan->command.count, 2);
 }
 
+/* What is wrong stands before the name of the audit file. */
+Test(native, records_of_a_line_that_is_wrong_at_its_start)
+{
+	static const char *const wrong[] = {
+		"--bogus=1", "--set=x", "--set=a.b=c", "--env==x",
+		"--status-fd=x", "--set=report.nonsense=1", "--timeout=x",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		cr_expect_lt(RUN(wrong[i], "--audit-file", "/a", "--run-id",
+				 "r", "x", "--audit-file", "/b"), 0);
+		cr_assert_not_null(plan->report.audit_file, "%s", wrong[i]);
+		cr_expect_str_eq(plan->report.audit_file, "/a");
+		cr_expect_str_eq(plan->report.run_id, "r");
+		cr_expect_eq(plan->command.count, 3, "%s", wrong[i]);
+	}
+	expect_error(RUN("--bogus=1", "--bogus=2", "--audit-file", "/a"),
+		     "Unknown option --bogus=1");
+	cr_expect_str_eq(plan->report.audit_file, "/a");
+	cr_expect_lt(RUN("--audit-file", "/a", "--uid", "u", "--", "x",
+			 "--bogus"), 0);
+	cr_expect_eq(plan->command.count, 2);
+}
+
+/* What could be another option's value, or the command's, is no file's name. */
+Test(native, words_that_may_name_no_audit_file)
+{
+	cr_expect_lt(RUN("--bogus", "--audit-file", "/a", "x"), 0);
+	cr_expect_null(plan->report.audit_file);
+	cr_expect_lt(RUN("--bogus", "x", "--audit-file", "/a", "--", "y"), 0);
+	cr_expect_null(plan->report.audit_file);
+	cr_expect_lt(RUN("--bogus", "--audit-file=/a", "x"), 0);
+	cr_expect_null(plan->report.audit_file);
+	cr_expect_lt(RUN("--set=x", "--", "--audit-file", "/a"), 0);
+	cr_expect_null(plan->report.audit_file);
+	cr_expect_lt(RUN("--set=x", "--setenv", "A", "--audit-file", "/a"), 0);
+	cr_expect_null(plan->report.audit_file);
+	cr_expect_lt(RUN("--set=x", "--run-id", "--audit-file", "/a"), 0);
+	cr_expect_null(plan->report.audit_file);
+}
+
+/* The profile names it, and the line is wrong. */
+Test(native, records_where_the_profile_says)
+{
+	put_shell("[report]\nstatus-fd = x\naudit-file = /a\n");
+	expect_error(RUN("--profile", "conf/p.ini", "--bogus", "x"),
+		     "Unknown option --bogus");
+	cr_expect_str_eq(plan->report.audit_file, "/a");
+	cr_expect_lt(RUN("--profile", "conf/p.ini", "--set",
+			 "report.nonsense=1", "x"), 0);
+	cr_expect_str_eq(plan->report.audit_file, "/a");
+	cr_expect_lt(RUN("--profile", "conf/p.ini", "--set", "mask.tmpfz=1",
+			 "x"), 0);
+	cr_expect_str_eq(plan->report.audit_file, "/a");
+	cr_expect_lt(RUN("--set=x", "--profile", "conf/p.ini", "x"), 0);
+	cr_expect_str_eq(plan->report.audit_file, "/a");
+}
+
+/* Who asks for no launch has none in the books. */
+Test(native, a_wrong_format_asks_for_no_launch)
+{
+	cr_expect_lt(RUN("--explain=jsn", "x"), 0);
+	cr_expect_neq(front.native.explain, EXPLAIN_NO);
+	cr_expect_lt(RUN("--check=jsn", "x"), 0);
+	cr_expect_neq(front.native.check, CHECK_NO);
+}
+
 /* ---- what the host says ---------------------------------------------------------- */
 
 Test(native, workspaces_that_are_none)
