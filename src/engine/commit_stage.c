@@ -221,8 +221,8 @@ static int begin_copy(const struct staging *staging, struct copy **ret_copy,
 
 	if (top < 0)
 		return error_set(err, errno, "dup");
-	return copy_begin(top, 0, &staging->commit->place.owner, ret_copy,
-			  err);
+	return copy_begin(top, 0, &staging->commit->place.owner, NULL,
+			  ret_copy, err);
 }
 
 /* Of a directory with the set-group-ID bit; false: it has none. */

@@ -24,6 +24,7 @@ struct stop {
 
 struct copy {
 	const struct copy_owner *owner;
+	const struct copy_question *question; /* NULL: it is wanted */
 	mode_t mode;
 	int directory;        /* the deepest that is made */
 	struct stop *stops;
@@ -47,7 +48,8 @@ void copy_as_self(const struct copy_owner *owner)
 }
 
 int copy_begin(int directory, mode_t mode, const struct copy_owner *owner,
-	       struct copy **ret_copy, struct error *err)
+	       const struct copy_question *question, struct copy **ret_copy,
+	       struct error *err)
 {
 	struct copy *copy = calloc(1, sizeof(*copy));
 
@@ -56,6 +58,7 @@ int copy_begin(int directory, mode_t mode, const struct copy_owner *owner,
 		return error_set(err, ENOMEM, "copy");
 	}
 	copy->owner = owner;
+	copy->question = question;
 	copy->mode = mode;
 	copy->directory = directory;
 	*ret_copy = copy;
@@ -71,6 +74,18 @@ void copy_end(struct copy *copy)
 	free(copy->stops);
 	mem_close_fd(&copy->directory);
 	free(copy);
+}
+
+static bool is_unwanted(const struct copy *copy)
+{
+	const struct copy_question *question = copy->question;
+
+	return question && question->is_unwanted(question->data);
+}
+
+int copy_ask(const struct copy *copy, struct error *err)
+{
+	return is_unwanted(copy) ? error_set(err, ECANCELED, "copy") : 0;
 }
 
 /* ---- directories ----------------------------------------------------------- */
@@ -175,7 +190,8 @@ int copy_leave(struct copy *copy, struct error *err)
 /* ---- files ------------------------------------------------------------------- */
 
 /* The data between @from and @to, at the same place in both files. */
-static int copy_range(int source, int target, off_t from, off_t to)
+static int copy_range(const struct copy *copy, int source, int target,
+		      off_t from, off_t to)
 {
 	char buffer[64 * 1024];
 
@@ -188,6 +204,8 @@ static int copy_range(int source, int target, off_t from, off_t to)
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : 0;
+		if (is_unwanted(copy))
+			return -ECANCELED;
 		for (ssize_t done = 0, put; done < got; done += put) {
 			put = pwrite(target, buffer + done,
 				     (size_t)(got - done), from + done);
@@ -201,7 +219,8 @@ static int copy_range(int source, int target, off_t from, off_t to)
 	return 0;
 }
 
-static int copy_data(int source, int target, off_t size)
+static int copy_data(const struct copy *copy, int source, int target,
+		     off_t size)
 {
 	off_t data, hole = 0;
 	int r = 0;
@@ -210,7 +229,7 @@ static int copy_data(int source, int target, off_t size)
 		hole = lseek(source, data, SEEK_HOLE);
 		if (hole < 0)
 			return -errno;
-		r = copy_range(source, target, data, hole);
+		r = copy_range(copy, source, target, data, hole);
 	}
 	if (!r && errno != ENXIO)
 		r = -errno;
@@ -230,7 +249,7 @@ static int fill_file(struct copy *copy, const struct change *change,
 
 	if (target < 0)
 		return -errno;
-	r = copy_data(source, target, change->status.st_size);
+	r = copy_data(copy, source, target, change->status.st_size);
 	if (!r && (fchmod(target, change->status.st_mode & 0777) < 0 ||
 		   futimens(target, times) < 0))
 		r = -errno;

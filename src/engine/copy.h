@@ -30,15 +30,25 @@ struct copy_owner {
 void copy_as(const struct copy_owner *owner);
 void copy_as_self(const struct copy_owner *owner);
 
+/* Asked again and again: does nobody want the copy any more? */
+struct copy_question {
+	bool (*is_unwanted)(void *data);
+	void *data;
+};
+
 struct copy;
 
 /*
  * A copy that is made in @directory, which is taken over.  Directories have
  * the mode @mode, or (0) in the end what copy_enter() says.  Filled and empty
- * alike, it is ended with copy_end().
+ * alike, it is ended with copy_end().  @question, which has to stay, may be
+ * NULL.
  */
 int copy_begin(int directory, mode_t mode, const struct copy_owner *owner,
-	       struct copy **ret_copy, struct error *err);
+	       const struct copy_question *question, struct copy **ret_copy,
+	       struct error *err);
+/* -ECANCELED when the answer is yes; copy_file() asks in between as well. */
+int copy_ask(const struct copy *copy, struct error *err);
 void copy_end(struct copy *copy);
 
 /* The walk is in the directory @name, of mode @mode; in the one above again. */

@@ -2,7 +2,8 @@
 /*
  * The changed files and directories of a run, copied out, whole or not at
  * all: into a directory beside the wanted one, which gets the wanted name
- * when everything is in it.
+ * when everything is in it.  Who is told to end while it copies does so, and
+ * then it is not at all.
  *
  * What the payload made is hostile.  Regular files, directories and symlinks
  * that stay within the tree are copied (copy.h); devices, sockets, FIFOs and
@@ -11,6 +12,7 @@
 #include "engine/results.h"
 
 #include "base/text.h"
+#include "engine/commit.h"
 #include "engine/copy.h"
 
 #include <errno.h>
@@ -25,6 +27,7 @@ struct export {
 	int parent;        /* directory that holds the copy */
 	mode_t mode;       /* of directories */
 	struct copy *copy;
+	const struct copy_question *question;
 	struct copy_owner owner; /* who we are */
 	const char *name;  /* its name in the end */
 	const char *path;  /* as the plan says */
@@ -32,8 +35,8 @@ struct export {
 };
 
 /*
- * Is @directory @top or below it?  Then what is copied would be copied again.
- * A negative errno when that cannot be found out.
+ * Is @directory @top or below it?  A negative errno when that cannot be found
+ * out.
  */
 static int is_inside(int directory, int top)
 {
@@ -61,20 +64,39 @@ static int is_inside(int directory, int top)
 	}
 }
 
+/*
+ * Below the upper layer the copy would be copied again.  Below a lower one, the
+ * workspace, it is welcome; but for a commit to that it is a change that
+ * somebody else has made.
+ */
 static int check_place(const struct export *export, int upper,
 		       struct error *err)
 {
-	int r = upper < 0 ? 0 : is_inside(export->parent, upper);
+	const struct commit *commit = export->run->commit;
+	const struct {
+		int fd;
+		const char *what;
+	} layers[] = {
+		{ upper, "upper layer, which is what is copied" },
+		{ commit ? commit->place.directory : -EBADF,
+		  "lower layer, to which the changes are committed" },
+	};
 
-	if (r < 0)
-		return error_set(err, -r, "find what '%s' is in",
-				 export->path);
-	if (!r)
-		return 0;
-	error_set(err, EINVAL, "'%s' lies below the upper layer, which is what "
-		  "is copied", export->path);
-	error_remedy(err, "name a directory outside of it");
-	return -EINVAL;
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++) {
+		int r = layers[i].fd < 0 ? 0 :
+			is_inside(export->parent, layers[i].fd);
+
+		if (r < 0)
+			return error_set(err, -r, "find what '%s' is in",
+					 export->path);
+		if (!r)
+			continue;
+		error_set(err, EINVAL, "'%s' lies below the %s", export->path,
+			  layers[i].what);
+		error_remedy(err, "name a directory outside of it");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 int export_open(struct run *run, const char *path, int upper,
@@ -134,8 +156,8 @@ static int start_copy(struct export *export, struct error *err)
 		     O_NOFOLLOW | O_CLOEXEC);
 	if (top < 0)
 		return error_set(err, errno, "open '%s'", export->draft);
-	return copy_begin(top, export->mode, &export->owner, &export->copy,
-			  err);
+	return copy_begin(top, export->mode, &export->owner, export->question,
+			  &export->copy, err);
 }
 
 static int export_change(const struct change *change, void *data,
@@ -144,6 +166,8 @@ static int export_change(const struct change *change, void *data,
 	struct export *export = data;
 	mode_t mode = change->status.st_mode;
 
+	if (copy_ask(export->copy, err) < 0)
+		return error_result(err);
 	if (change->kind == CHANGE_DELETED)
 		return 0;
 	if (S_ISREG(mode))
@@ -173,19 +197,25 @@ static int export_leave(void *data, struct error *err)
 }
 
 int export_run(struct export *export, int upper, const int *lowers,
-	       size_t count, struct error *err)
+	       size_t count, const struct copy_question *question,
+	       struct error *err)
 {
 	const struct change_visitor visitor = {
 		.change = export_change, .enter = export_enter,
 		.leave = export_leave, .data = export,
 	};
-	int r = start_copy(export, err);
+	int r;
 
+	export->question = question;
+	r = start_copy(export, err);
 	if (r >= 0)
 		r = changes_walk(upper, lowers, count, &visitor, err);
 	/* Who finds the name finds all of it, whatever the machine does. */
 	if (!r && syncfs(export->parent) < 0)
 		r = error_set(err, errno, "write '%s'", export->draft);
+	/* That takes its time: once more, before it is there. */
+	if (!r)
+		r = copy_ask(export->copy, err);
 	copy_end(export->copy);
 	export->copy = NULL;
 	if (r < 0)

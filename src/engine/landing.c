@@ -3,10 +3,11 @@
  * The run is over: what becomes of the changes that it made in an overlay.
  *
  * They are listed, copied out, and made in the lower layer, in this order,
- * the last two only when the payload succeeded.  Before the last the caller
- * may want to look: it is told that the changes are there, and answers with a
- * byte (`commit-fd`).  The end of the file, a signal that asks for the end and
- * the caller's own end are a no.
+ * the last two only when the payload succeeded.  A signal that asks for the
+ * end and the caller's own end are heard while they are copied.  Before the
+ * last the caller may want to look: it is told that the changes are there, and
+ * answers with a byte (`commit-fd`).  The end of the file, a signal that asks
+ * for the end and the caller's own end are a no.
  */
 #include "engine/monitor.h"
 
@@ -16,6 +17,7 @@
 #include "engine/results.h"
 
 #include <poll.h>
+#include <signal.h>
 
 enum { PARENT_MS = 200 };
 
@@ -66,19 +68,35 @@ static int commit(struct monitor *monitor, struct error *err)
 	return caller_agrees(monitor) ? results_commit(run, err) : 0;
 }
 
+static bool is_unwanted(void *data)
+{
+	struct monitor *monitor = data;
+	struct pollfd *caller = &monitor->watches[WATCH_CALLER];
+
+	if (poll(caller, 1, 0) == 1 || caller_is_gone(monitor))
+		monitor->caller_gone = true;
+	return monitor->caller_gone || monitor_is_told_to_stop(monitor);
+}
+
 /*
  * A payload that failed keeps its status; one that succeeded did not, if what
  * it made is lost.
  */
-int landing_finish(struct monitor *monitor,
-		   const struct engine_outcome *outcome, struct error *err)
+int landing_finish(struct monitor *monitor, struct engine_outcome *outcome,
+		   struct error *err)
 {
+	const struct copy_question question = { is_unwanted, monitor };
 	bool succeeded = !outcome->status && verdict_payload_ran(monitor) &&
 			 !monitor->timed_out;
 	struct run *run = monitor->run;
 	struct error lost = { 0 };
-	int r = results_finish(run, succeeded, &lost);
+	int r = results_finish(run, succeeded, &question, &lost);
 
+	if (r == -ECANCELED) {
+		outcome->status = 128 + (monitor->caller_gone ? SIGKILL :
+					 monitor->stop_signal);
+		return 0;
+	}
 	if (r >= 0 && succeeded && run->commit && !run->options->is_check)
 		r = commit(monitor, &lost);
 	if (r >= 0)

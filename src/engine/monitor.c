@@ -501,9 +501,9 @@ bool monitor_is_told_to_stop(struct monitor *monitor)
 		    sizeof(info)) == sizeof(info))
 		for (size_t i = 0; i < ARRAY_SIZE(forwards); i++)
 			if ((int)info.ssi_signo == forwards[i].signal &&
-			    forwards[i].ends_bwrap)
-				return true;
-	return false;
+			    forwards[i].ends_bwrap && !monitor->stop_signal)
+				monitor->stop_signal = forwards[i].signal;
+	return monitor->stop_signal;
 }
 
 /*

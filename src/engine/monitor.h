@@ -45,6 +45,7 @@ struct monitor {
 	bool was_told_to_end;  /* time-out or an ending signal was passed on */
 	bool timed_out, caller_gone, setup_hung, unkillable;
 	int end_signal;        /* the first that asked for the end */
+	int stop_signal;       /* the same, when the payload had ended */
 	bool failed;           /* @error has come */
 	bool payload_ended;    /* with @wait_status */
 	bool child_ended;
@@ -56,7 +57,7 @@ struct monitor {
 	struct error warning;
 };
 
-/* monitor.c: has somebody asked for the end since this was last asked? */
+/* monitor.c: has somebody asked for the end since the payload's? */
 bool monitor_is_told_to_stop(struct monitor *monitor);
 
 /* ---- ending.c ------------------------------------------------------------- */
@@ -98,7 +99,7 @@ void verdict_report(struct monitor *monitor, const struct error *cause,
 /* ---- landing.c ------------------------------------------------------------ */
 
 /* Everything inside is dead: what becomes of what it changed. */
-int landing_finish(struct monitor *monitor,
-		   const struct engine_outcome *outcome, struct error *err);
+int landing_finish(struct monitor *monitor, struct engine_outcome *outcome,
+		   struct error *err);
 
 #endif

@@ -202,7 +202,8 @@ static int write_list(const struct results *results, struct error *err)
 	return error_wrap(err, "list the changes");
 }
 
-int results_finish(struct run *run, bool succeeded, struct error *err)
+int results_finish(struct run *run, bool succeeded,
+		   const struct copy_question *question, struct error *err)
 {
 	struct results *results = run->results;
 	int r;
@@ -217,7 +218,7 @@ int results_finish(struct run *run, bool succeeded, struct error *err)
 	if (r < 0 || !succeeded || !results->export)
 		return r;
 	r = export_run(results->export, results->upper, results->lowers.at,
-		       results->lowers.count, err);
+		       results->lowers.count, question, err);
 	return r < 0 ? error_wrap(err, "export the changes") : 0;
 }
 

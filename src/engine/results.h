@@ -7,6 +7,7 @@
 #define ENGINE_RESULTS_H
 
 #include "engine/child.h"
+#include "engine/copy.h"
 
 /*
  * Monitor, before the child exists: open the layers and what is written to.
@@ -20,9 +21,10 @@ int results_prepare(struct run *run, struct error *err);
 int results_hand_over(struct run *run, int upper, struct error *err);
 /*
  * Monitor, everything inside is dead: write the list, and copy out when the
- * payload @succeeded.
+ * payload @succeeded.  -ECANCELED: the answer to @question was yes.
  */
-int results_finish(struct run *run, bool succeeded, struct error *err);
+int results_finish(struct run *run, bool succeeded,
+		   const struct copy_question *question, struct error *err);
 
 /* Then, how many changes there are, by enum change_kind of changes.h. */
 int results_count(struct run *run, size_t *ret_counts, struct error *err);
@@ -34,7 +36,7 @@ struct export;
 
 /*
  * The copy will be @path, which must not be there yet, nor lie in the upper
- * layer @upper (-EBADF: in memory).
+ * layer @upper (-EBADF: in memory) or in what is committed to.
  */
 int export_open(struct run *run, const char *path, int upper,
 		struct export **ret_export, struct error *err);
@@ -43,6 +45,7 @@ int export_open(struct run *run, const char *path, int upper,
  * the janitor's.
  */
 int export_run(struct export *export, int upper, const int *lowers,
-	       size_t count, struct error *err);
+	       size_t count, const struct copy_question *question,
+	       struct error *err);
 
 #endif

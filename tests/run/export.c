@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,6 +95,46 @@ Test(export, into_the_upper_layer)
 			   "upper layer");
 	box_overlay(box, arena_format("export = %s/out\n", upper));
 	BOX_EXPECT_REFUSED(box, "lies below the upper layer");
+}
+
+/* The workspace itself, of which a copy is no part. */
+Test(export, into_the_lower_layer)
+{
+	struct box *box = make_place();
+	const char *out = path_in(box->work, "dir/out");
+	const char *text = arena_format("export = %s\n", out);
+
+	box_profile(box, "mode = ephemeral\n%s", text);
+	expect_exit(BOX_SH(box, "rm -r dir; mkdir -p dir/out new; "
+			   "echo in >dir/out/f; mv changed new"), 0);
+	expect_listing(out, "d 755  \nd 755 dir \nd 755 dir/out \n"
+		       "f 644 dir/out/f \nd 755 new \nf 644 new/changed \n");
+	scratch_remove(out);
+	box_expect_clean(box);
+	box_overlay(box, text);
+	expect_exit(BOX_SH(box, "echo x >dir/sub/added"), 0);
+	expect_listing(out, "d 755  \nd 755 dir \nd 755 dir/sub \n"
+		       "f 644 dir/sub/added \n");
+	BOX_EXPECT_REFUSED(box, "p.ini", "export", out, "File exists");
+	scratch_remove(out);
+	box_profile(box, "mode = ephemeral\nexport = %s\n", box->work);
+	BOX_EXPECT_REFUSED(box, "p.ini", "export", "File exists");
+}
+
+/* It would be what somebody else has changed meanwhile. */
+Test(export, into_what_is_committed_to)
+{
+	struct box *box = make_place();
+
+	box_overlay(box, arena_format("export = %s/dir/out\n"
+				      "commit = on-success\n", box->work));
+	BOX_EXPECT_REFUSED(box, "p.ini", "export", "/dir/out' lies below the "
+			   "lower layer, to which the changes are committed");
+	box_overlay(box, arena_format("export = %s\ncommit = on-success\n",
+				      out_of(box)));
+	expect_exit(BOX_SH(box, "mv changed renamed"), 0);
+	expect_listing(out_of(box), "d 755  \nf 644 renamed \n");
+	cr_expect(file_exists(path_in(box->work, "renamed")));
 }
 
 Test(export, of_no_change_is_empty)
@@ -338,6 +379,97 @@ static bool has_begun(const struct box *box)
 	return strcmp(directory_names(box->top), "conf work ") != 0;
 }
 
+static const char much[] =
+	"mkdir d; for i in 1 2 3 4 5 6 7 8; do head -c 4m /dev/zero >d/$i; "
+	"done; echo on";
+
+/* Stop @launcher while it copies.  False: it has done so already. */
+static bool stop_in_the_middle(const struct box *box, pid_t launcher)
+{
+	const char *stat = arena_format("/proc/%d/stat", launcher);
+
+	for (int i = 0; i < 400000 && !has_begun(box); i++)
+		usleep(50);
+	cr_assert_eq(kill(launcher, SIGSTOP), 0);
+	for (int i = 0; i < 20000; i++) {
+		const char *text = file_try(stat, NULL);
+
+		if (!text || strstr(text, ") T ") || strstr(text, ") Z "))
+			break;
+		usleep(1000);
+	}
+	return !file_exists(out_of(box));
+}
+
+/* True: a launch was told to end while it copied, and did. */
+static bool tell_to_end(struct box *box, int number)
+{
+	struct process *p = process_start(&(struct program){
+		.argv = BOX_ARGV(box, "sh", "-c", much) });
+	const struct outcome *o;
+	bool is_met;
+
+	cr_assert(process_await(p, "on\n"));
+	is_met = stop_in_the_middle(box, process_pid(p));
+	process_signal(p, number);
+	process_signal(p, SIGCONT);
+	o = process_finish(p);
+	if (is_met)
+		expect_none(box, o, 128 + number);
+	scratch_remove(out_of(box));
+	return is_met;
+}
+
+enum { ROUNDS_MOST = 20 };
+
+Test(export, told_to_end_in_the_middle)
+{
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+	struct box *box = make_place();
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		int round = 0;
+
+		while (round < ROUNDS_MOST && !tell_to_end(box, numbers[i]))
+			round++;
+		cr_expect_lt(round, ROUNDS_MOST, "never in the middle");
+	}
+}
+
+static bool lose_caller(struct box *box)
+{
+	struct process *p = process_start(&(struct program){
+		.argv = ARGV("sh", "-c", "\"$@\" & echo \"$!\"; wait", "sh",
+			     sbx_launch(), "--profile", box->profile, "--",
+			     "sh", "-c", much) });
+	pid_t launcher;
+	bool is_met;
+
+	cr_assert(process_await(p, "on\n"));
+	launcher = atoi(process_output(p));
+	cr_assert_gt(launcher, 1, "%s", process_output(p));
+	is_met = stop_in_the_middle(box, launcher);
+	process_signal(p, SIGKILL);
+	kill(launcher, SIGCONT);
+	cr_expect(!process_finish(p)->held_open);
+	if (is_met) {
+		expect_left(box, "conf work ");
+		box_expect_clean(box);
+	}
+	scratch_remove(out_of(box));
+	return is_met;
+}
+
+Test(export, its_caller_dies_in_the_middle)
+{
+	struct box *box = make_place();
+	int round = 0;
+
+	while (round < ROUNDS_MOST && !lose_caller(box))
+		round++;
+	cr_expect_lt(round, ROUNDS_MOST, "never in the middle");
+}
+
 Test(export, killed_in_the_middle)
 {
 	struct box *box = make_place();
@@ -345,10 +477,7 @@ Test(export, killed_in_the_middle)
 
 	for (int round = 0; round < 5; round++) {
 		struct process *p = process_start(&(struct program){
-			.argv = BOX_ARGV(box, "sh", "-c",
-				"mkdir d; for i in 1 2 3 4 5 6 7 8; do "
-				"head -c 4m /dev/zero >d/$i; done; "
-				"echo on") });
+			.argv = BOX_ARGV(box, "sh", "-c", much) });
 
 		cr_assert(process_await(p, "on\n"));
 		for (int i = 0; i < 2000 && !has_begun(box); i++)
