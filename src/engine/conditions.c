@@ -62,6 +62,11 @@ static const struct {
 		"namespaces",
 		"enter the tree with pivot_root or as a container's root "
 		"instead of with chroot" },
+	[CONDITION_CHROOT_PLAIN] = { "chroot",
+		"running in a chroot, whose root directory is not a mount "
+		"point",
+		"enter the tree with pivot_root or as a container's root "
+		"instead of with chroot" },
 	[CONDITION_NAMESPACES] = { "namespaces",
 		"the kernel or a security module refuses new namespaces",
 		"look into the kernel's log for who refused: dmesg or "
@@ -100,11 +105,10 @@ static const struct {
 		"it, so that the kernel gives no new one",
 		"start the container with a /proc that is not masked: docker "
 		"or podman run --security-opt systempaths=unconfined" },
-	[CONDITION_MOUNT_LOCKED] = { "mount-locked",
-		"'{path}' is mounted below it and locked to it by the user "
-		"namespace around",
-		"bind a directory without mounts below it, or the mount "
-		"'{path}' itself" },
+	[CONDITION_MOUNT_UNBINDABLE] = { "mount-unbindable",
+		"it is on '{path}', which is mounted unbindable",
+		"have whoever mounted it allow it: mount --make-private "
+		"'{path}'" },
 	[CONDITION_MOUNT_API] = { "mount-api",
 		"{call}(2) does not exist here: the kernel is older than 5.12, "
 		"or a system-call filter hides it",
@@ -115,6 +119,11 @@ static const struct {
 		"surrounding container",
 		"start the container with a filter that allows {call}: docker "
 		"or podman run --security-opt seccomp=unconfined" },
+	[CONDITION_ROOTFS] = { "initramfs",
+		"running on the file system that the machine started with "
+		"(initramfs), which cannot be exchanged for another",
+		"mount a root file system, and enter it with switch_root "
+		"before" },
 	[CONDITION_MOUNT_LSM] = { "mount-denied",
 		"{call}(2) is refused by a security module to '{value}'",
 		"give the program or its container a policy that allows "

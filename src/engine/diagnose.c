@@ -309,18 +309,19 @@ static bool is_proc_masked(struct case_file *file)
 	return below || surroundings_proc_is_read_only();
 }
 
-/* A clone without what is mounted below it, in a user namespace. */
-static bool is_locked(struct case_file *file)
+/* pivot_root(2): the first mount of all has nothing below it. */
+static bool is_rootfs(struct case_file *file)
 {
-	const struct mount_entry *below;
-	struct mount_table table;
+	return file->code == EINVAL && is_call(file, "pivot_root") &&
+	       surroundings_root() == SURROUNDINGS_ROOT_FIRST;
+}
 
-	if (file->code != EINVAL || !is_call(file, "open_tree") || !file->op ||
-	    !file->op->source || !read_mounts(file, &table))
-		return false;
-	below = mount_table_below(&table, file->op->source, NULL);
-	file->words.path = below ? below->target : NULL;
-	return below;
+/* Propagation, for which "/" has to be a mount, or pivot_root(2). */
+static bool is_plain_root(struct case_file *file)
+{
+	return file->code == EINVAL && !file->run->ids.new_userns &&
+	       (is_call(file, "mount") || is_call(file, "pivot_root")) &&
+	       surroundings_root() == SURROUNDINGS_ROOT_PLAIN;
 }
 
 static bool is_missing_call(struct case_file *file)
@@ -360,6 +361,20 @@ static bool is_automount(struct case_file *file)
 	at = mount_of(&table, file->op->source);
 	file->words.path = at ? at->target : NULL;
 	return at && !strcmp(at->type, "autofs");
+}
+
+static bool is_unbindable(struct case_file *file)
+{
+	const struct mount_entry *at;
+	struct mount_table table;
+
+	if (file->code != EINVAL || !file->op || !file->op->source ||
+	    (!is_call(file, "open_tree") && !is_call(file, "mount")) ||
+	    !read_mounts(file, &table))
+		return false;
+	at = mount_of(&table, file->op->source);
+	file->words.path = at ? at->target : NULL;
+	return at && at->is_unbindable;
 }
 
 static bool is_missing_source(struct case_file *file)
@@ -421,7 +436,9 @@ static const struct check mount_checks[] = {
 	{ is_missing_source, CONDITION_SOURCE_MISSING },
 	{ is_denied_source, CONDITION_SOURCE_DENIED },
 	{ is_proc_masked, CONDITION_PROC_MASKED },
-	{ is_locked, CONDITION_MOUNT_LOCKED },
+	{ is_unbindable, CONDITION_MOUNT_UNBINDABLE },
+	{ is_plain_root, CONDITION_CHROOT_PLAIN },
+	{ is_rootfs, CONDITION_ROOTFS },
 	{ is_missing_call, CONDITION_MOUNT_API },
 	{ is_apparmor, CONDITION_USERNS_APPARMOR },
 	{ lacks_admin, CONDITION_CAPABILITY },

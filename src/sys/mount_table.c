@@ -23,6 +23,7 @@
 	X(mnt_free_iter)        \
 	X(mnt_fs_get_fstype)    \
 	X(mnt_fs_get_id)        \
+	X(mnt_fs_get_optional_fields) \
 	X(mnt_fs_get_parent_id) \
 	X(mnt_fs_get_target)    \
 	X(mnt_fs_get_vfs_options) \
@@ -78,6 +79,7 @@ static int load(struct error *err)
 static int add_entry(struct arena *arena, struct libmnt_fs *fs,
 		     struct mount_table *table)
 {
+	const char *propagation = lib.mnt_fs_get_optional_fields(fs);
 	const char *options = lib.mnt_fs_get_vfs_options(fs);
 	const char *target = lib.mnt_fs_get_target(fs);
 	const char *type = lib.mnt_fs_get_fstype(fs);
@@ -86,6 +88,8 @@ static int add_entry(struct arena *arena, struct libmnt_fs *fs,
 		.parent = lib.mnt_fs_get_parent_id(fs),
 		.target = arena_strdup(arena, target ? target : ""),
 		.type = arena_strdup(arena, type ? type : ""),
+		.is_unbindable = propagation && strstr(propagation,
+						       "unbindable"),
 	};
 
 	/* A flag that is not understood is one that would get lost. */

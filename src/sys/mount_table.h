@@ -18,6 +18,7 @@ struct mount_entry {
 	int id, parent;      /* as in /proc/PID/mountinfo, proc(5) */
 	const char *target;  /* from this process's root; octal undone */
 	const char *type;    /* of the file system */
+	bool is_unbindable;  /* mount_namespaces(7) */
 	unsigned long flags; /* the mount's own MS_*, mount(2): not the
 			      * file system's */
 };

@@ -67,24 +67,30 @@ const char *surroundings_label(struct arena *arena)
 	return NULL;
 }
 
-/* Id of the mount on "/" in the table at @path; 0: there is none. */
-static int root_mount(const char *path, int wanted, bool *ret_elsewhere)
+struct root_mount {
+	int id, parent; /* 0: there is none */
+};
+
+/* The mount on "/" in the table at @path. */
+static struct root_mount root_mount(const char *path, int wanted,
+				    bool *ret_elsewhere)
 {
 	FILE *table = fopen(path, "re");
+	struct root_mount found = { 0 };
 	char *line = NULL;
 	size_t size = 0;
-	int found = 0;
 
 	while (table && getline(&line, &size, table) > 0) {
+		struct root_mount at;
 		char target[PATH_MAX];
-		int id;
 
 		/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it */
-		if (sscanf(line, "%d %*d %*s %*s %4095s", &id, target) != 2)
+		if (sscanf(line, "%d %d %*s %*s %4095s", &at.id, &at.parent,
+			   target) != 3)
 			continue;
 		if (!strcmp(target, "/"))
-			found = id;
-		else if (id == wanted)
+			found = at;
+		else if (at.id == wanted)
 			*ret_elsewhere = true;
 	}
 	free(line);
@@ -93,16 +99,30 @@ static int root_mount(const char *path, int wanted, bool *ret_elsewhere)
 	return found;
 }
 
+enum surroundings_root surroundings_root(void)
+{
+	bool elsewhere = false;
+	struct root_mount own = root_mount("/proc/self/mountinfo", 0,
+					   &elsewhere);
+
+	if (!own.id)
+		return access("/proc/self/mountinfo", R_OK) < 0 ?
+		       SURROUNDINGS_ROOT_MOUNT : SURROUNDINGS_ROOT_PLAIN;
+	return own.id == own.parent ? SURROUNDINGS_ROOT_FIRST :
+				      SURROUNDINGS_ROOT_MOUNT;
+}
+
 bool surroundings_are_chroot(void)
 {
 	bool elsewhere = false;
-	int own = root_mount("/proc/self/mountinfo", 0, &elsewhere);
+	struct root_mount own = root_mount("/proc/self/mountinfo", 0,
+					   &elsewhere);
 
-	if (!own)
-		return !access("/proc/self/mountinfo", R_OK);
+	if (!own.id)
+		return surroundings_root() == SURROUNDINGS_ROOT_PLAIN;
 	/* The first process, in the same namespace, shows it elsewhere. */
 	elsewhere = false;
-	root_mount("/proc/1/mountinfo", own, &elsewhere);
+	root_mount("/proc/1/mountinfo", own.id, &elsewhere);
 	return elsewhere;
 }
 

@@ -28,6 +28,13 @@ const char *surroundings_label(struct arena *arena);
  * into a mount leaves few traces: false means that none was found.
  */
 bool surroundings_are_chroot(void);
+/* What is the root directory of this process? */
+enum surroundings_root {
+	SURROUNDINGS_ROOT_MOUNT, /* a mount point, or nobody knows */
+	SURROUNDINGS_ROOT_PLAIN, /* an ordinary directory: a chroot */
+	SURROUNDINGS_ROOT_FIRST, /* the mount that is on no other, rootfs */
+};
+enum surroundings_root surroundings_root(void);
 /* Is /proc mounted read-only? */
 bool surroundings_proc_is_read_only(void);
 /*

@@ -22,6 +22,7 @@
 #include "harness/identity.h"
 #include "harness/scratch.h"
 #include "harness/tree.h"
+#include "machine.h"
 
 #define REFUSE(...) ((const struct refusal[]){ __VA_ARGS__, { 0 } })
 
@@ -129,28 +130,9 @@ Test(check, for_people)
 	box_expect_clean(box);
 }
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	CHECK(fd >= 0);
-	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	return 0;
-}
-
 static int cover_proc(const void *path)
 {
-	const char *uid = arena_format("1000 %u 1", getuid());
-	const char *gid = arena_format("1000 %u 1", getgid());
-
-	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0);
-	if (write_text("/proc/self/uid_map", uid) ||
-	    write_text("/proc/self/setgroups", "deny") ||
-	    write_text("/proc/self/gid_map", gid))
-		return 1;
-	CHECK(mount("none", path, "tmpfs", 0, NULL) == 0);
-	return 0;
+	return machine_enter_userns(CLONE_NEWNS) || machine_cover(path);
 }
 
 Test(check, of_a_machine_that_is_no_good)

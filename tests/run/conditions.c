@@ -24,30 +24,9 @@
 #include "harness/host.h"
 #include "harness/identity.h"
 #include "harness/scratch.h"
+#include "machine.h"
 
 #define REFUSE(...) ((const struct refusal[]){ __VA_ARGS__, { 0 } })
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-
-	CHECK(fd >= 0);
-	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	return 0;
-}
-
-/* A user namespace in which this process is an ordinary user who may mount. */
-static int enter_userns(void)
-{
-	const char *uid = arena_format("1000 %u 1", getuid());
-	const char *gid = arena_format("1000 %u 1", getgid());
-
-	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0);
-	return write_text("/proc/self/uid_map", uid) ||
-	       write_text("/proc/self/setgroups", "deny") ||
-	       write_text("/proc/self/gid_map", gid);
-}
 
 /* ---- no namespaces ------------------------------------------------------------ */
 
@@ -59,12 +38,12 @@ static int lack_namespace(const void *lacking)
 	};
 	const char *ns = arena_format("/proc/%d/ns", (int)getpid());
 
-	if (enter_userns())
+	if (machine_enter_userns(CLONE_NEWNS))
 		return 1;
 	CHECK(mount("none", ns, "tmpfs", 0, NULL) == 0);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i], lacking) != 0 &&
-		    write_text(path_in(ns, kinds[i]), ""))
+		    machine_write(path_in(ns, kinds[i]), ""))
 			return 1;
 	return 0;
 }
@@ -176,13 +155,8 @@ Test(mounts, refused_by_who_does_not_show)
 
 static int fence_with_label(const void *label)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/attr/current", (int)getpid());
-	if (enter_userns())
-		return 1;
-	CHECK(mount(label, path, NULL, MS_BIND, NULL) == 0);
-	return fence(NULL);
+	return machine_enter_userns(CLONE_NEWNS) ||
+	       machine_fake_proc("attr/current", label) || fence(NULL);
 }
 
 Test(mounts, refused_by_a_security_module)

@@ -24,6 +24,7 @@
 #include "harness/host.h"
 #include "harness/identity.h"
 #include "harness/scratch.h"
+#include "machine.h"
 
 #define REFUSE(...) ((const struct refusal[]){ __VA_ARGS__, { 0 } })
 #define REFUSE_USERNS                                                        \
@@ -39,28 +40,6 @@ static struct box *user_box(void)
 	box = plain_box("");
 	scratch_give(box->top);
 	return box;
-}
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	CHECK(fd >= 0);
-	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	return 0;
-}
-
-/* A user namespace in which this process is an ordinary user. */
-static int enter_userns(int flags)
-{
-	const char *uid = arena_format("1000 %u 1", getuid());
-	const char *gid = arena_format("1000 %u 1", getgid());
-
-	CHECK(unshare(CLONE_NEWUSER | flags) == 0);
-	return write_text("/proc/self/uid_map", uid) ||
-	       write_text("/proc/self/setgroups", "deny") ||
-	       write_text("/proc/self/gid_map", gid);
 }
 
 /* ---- no namespaces ----------------------------------------------------------- */
@@ -99,8 +78,8 @@ Test(namespaces, killed_by_a_filter)
 
 static int set_limit(const void *kind)
 {
-	return enter_userns(0) ||
-	       write_text(arena_format("/proc/sys/user/max_%s_namespaces",
+	return machine_enter_userns(0) ||
+	       machine_write(arena_format("/proc/sys/user/max_%s_namespaces",
 				       (const char *)kind), "0");
 }
 
@@ -135,7 +114,7 @@ static int nest(const void *data)
 	const int levels = identity_self() == IDENTITY_UNSHARE ? 32 : 33;
 
 	for (int level = 0; level < levels; level++)
-		if (enter_userns(0))
+		if (machine_enter_userns(0))
 			return 1;
 	return 0;
 }
@@ -172,8 +151,8 @@ Test(namespaces, without_an_id)
 /* Nobody else sees the mount, whatever is shared with whom. */
 static int enter_chroot(const void *root)
 {
-	CHECK(unshare(CLONE_NEWNS) == 0);
-	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	if (machine_enter_mounts())
+		return 1;
 	CHECK(mount("/", root, NULL, MS_BIND | MS_REC, NULL) == 0);
 	CHECK(chroot(root) == 0);
 	CHECK(chdir("/") == 0);
@@ -272,13 +251,9 @@ Test(namespaces, forbidden_by_apparmor)
 /* In @top: the directory "root" and a file "label". */
 static int confine(const void *top)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/attr/current", (int)getpid());
-	CHECK(unshare(CLONE_NEWNS) == 0);
-	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
-	CHECK(mount(path_in(top, "label"), path, NULL, MS_BIND, NULL) == 0);
-	return enter_chroot(path_in(top, "root"));
+	return machine_enter_mounts() ||
+	       machine_fake_proc("attr/current", path_in(top, "label")) ||
+	       enter_chroot(path_in(top, "root"));
 }
 
 /* Without a filter a label is to blame, whatever else says EPERM. */
@@ -302,7 +277,7 @@ Test(namespaces, refused_by_a_security_module)
 
 static int read_only_proc(const void *data)
 {
-	if (enter_userns(CLONE_NEWNS))
+	if (machine_enter_userns(CLONE_NEWNS))
 		return 1;
 	CHECK(mount("/proc", "/proc", NULL, MS_BIND | MS_REC, NULL) == 0);
 	CHECK(mount(NULL, "/proc", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY |
@@ -323,10 +298,7 @@ Test(ids, proc_is_read_only)
 
 static int cover(const void *path)
 {
-	if (enter_userns(CLONE_NEWNS))
-		return 1;
-	CHECK(mount("none", path, "tmpfs", 0, NULL) == 0);
-	return 0;
+	return machine_enter_userns(CLONE_NEWNS) || machine_cover(path);
 }
 
 Test(ids, proc_is_missing)
@@ -445,28 +417,103 @@ Test(mounts, too_many)
 	       "limit: sysctl -w fs.mount-max=200000");
 }
 
-Test(mounts, locked)
+/* Only root's launcher clones it where it is that. */
+Test(mounts, unbindable)
 {
 	struct box *box;
-	const char *below;
+	const char *place;
 
+	box_need_root();
 	box_need_mounts();
 	box = plain_box("");
-	below = path_in(box->work, "below");
-	directory_make(below, 0755);
-	cr_assert_eq(mount("none", below, "tmpfs", 0, NULL), 0);
-	box_profile_alone(box, "[root]\nsource = none\n[layers]\n"
-			  "layer = %s\n", box->work);
+	place = path_in(box->top, "place");
+	directory_make(place, 0755);
+	cr_assert_eq(mount("none", place, "tmpfs", 0, NULL), 0);
+	directory_make(path_in(place, "below"), 0755);
+	cr_assert_eq(mount(NULL, place, NULL, MS_UNBINDABLE, NULL), 0);
+	box_profile_alone(box, "[layers]\nlayer = %s/below\n", place);
 	box->host = host_read();
-	EXPECT(box, WITH(.refuse = REFUSE({ "open_tree", EINVAL, 2,
-				AT_RECURSIVE, AT_RECURSIVE })), 125,
-	       "mount-locked", arena_format("*p.ini:4: bind '%s' on '%s': "
-		"open_tree '%s': '%s' is mounted below it and locked to it by "
-		"the user namespace around (EINVAL)", box->work, box->work,
-		box->work, below),
-	       arena_format("bind a directory without mounts below it, or the "
-			    "mount '%s' itself", below));
-	umount2(below, MNT_DETACH);
+	EXPECT(box, WITH(0), 125, "mount-unbindable",
+	       arena_format("*p.ini:2: bind '%s/below' on '%s/below': "
+		"open_tree '*': it is on '%s', which is mounted unbindable "
+		"(EINVAL)", place, place, place),
+	       arena_format("have whoever mounted it allow it: mount "
+			    "--make-private '%s'", place));
+	umount2(place, MNT_DETACH);
+}
+
+/* As the first process sees it that the kernel starts. */
+static int live_in_rootfs(const void *table)
+{
+	return machine_enter_mounts() ||
+	       machine_fake_proc("mountinfo", table);
+}
+
+Test(mounts, the_root_is_the_first_of_all)
+{
+	struct box *box;
+	const char *table;
+
+	box_need_mounts();
+	/* With a mount in it /proc cannot be had anew. */
+	box = plain_box("[namespaces]\nshare = pid\n");
+	table = path_in(box->top, "mountinfo");
+	file_write(table, "1 1 0:2 / / rw - rootfs rootfs rw\n"
+		   "20 1 0:5 / /proc rw - proc proc rw\n");
+	EXPECT(box, WITH(.call = live_in_rootfs, .data = table,
+			 .refuse = REFUSE({ "pivot_root", EINVAL })), 125,
+	       "initramfs", "pivot_root: running on the file system that the "
+	       "machine started with (initramfs), which cannot be exchanged "
+	       "for another (EINVAL)", "mount a root file system, and enter it "
+	       "with switch_root before");
+}
+
+/* A directory like any other, with the host and what programs need in it. */
+static int enter_plain_chroot(const void *root)
+{
+	static const char *const names[] = {
+		"", "proc", "usr", "lib", "lib64",
+	};
+
+	if (machine_enter_mounts())
+		return 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *place = path_in(root, *names[i] ? names[i] :
+					    "inner");
+
+		if (access(path_in("/", names[i]), F_OK) < 0)
+			continue;
+		CHECK(mkdir(place, 0755) == 0);
+		CHECK(mount(path_in("/", names[i]), place, NULL,
+			    MS_BIND | MS_REC, NULL) == 0);
+	}
+	CHECK(chroot(root) == 0);
+	CHECK(chdir("/") == 0);
+	return 0;
+}
+
+/* Root's launcher without a user namespace, as bubblewrap's callers have it. */
+Test(mounts, the_root_is_no_mount)
+{
+	const struct outcome *o;
+	struct box *box;
+	const char *root;
+
+	box_need_root();
+	box_need_mounts();
+	box = plain_box("");
+	root = path_in(box->top, "root");
+	directory_make(root, 0755);
+	o = program_run(&(struct program){
+		.argv = ARGV(path_in("/inner", sbx_launch()), "--status-fd",
+			     "1", "--ro-bind", "/inner", "/", "true"),
+		.call = enter_plain_chroot, .data = root });
+	expect_exit(o, 125);
+	expect_out_has(o, "\"reason\":\"chroot\"");
+	expect_err_has(o, "Failed to make / slave: Invalid argument\n"
+		       "sbx-launch: enter the tree with pivot_root or as a "
+		       "container's root instead of with chroot\n");
+	box_expect_clean(box);
 }
 
 static int few_files(const void *data)
