@@ -90,6 +90,17 @@ int gather_sources(struct child *child, struct error *err);
 int overlay_mount(struct child *child, const struct op *op,
 		  struct source *source, struct error *err);
 
+/* layers.c: why it cannot be had. */
+/*
+ * Is something mounted below a layer, which an id-mapped clone of it would
+ * leave out?  Only then @err is filled.
+ */
+bool layers_have_mount(const struct child *child, const struct op *op,
+		       struct error *err);
+/* The mount failed with @err: put there what is wrong with the layers. */
+void layers_explain(const struct child *child, const struct op *op,
+		    const struct source *source, struct error *err);
+
 /* point.c: where an operation is mounted. */
 /*
  * The object that @op is mounted on, made if it is missing; O_PATH.

@@ -159,6 +159,19 @@ static const struct {
 	[CONDITION_OVERLAY_LOWER] = { "overlay-lower", NULL,
 		"'{path}' is mounted below the layer '{value}': overlay the "
 		"two separately" },
+	[CONDITION_OVERLAY_LOWER_KIND] = { "overlay-lower", NULL,
+		"'{path}' is on a file system that cannot be a layer "
+		"({value}): copy it to another one" },
+	[CONDITION_OVERLAY_COUNT] = { "overlay-layers", NULL,
+		"the kernel lays at most 500 directories on each other: merge "
+		"some of them" },
+	[CONDITION_OVERLAY_WORK] = { "overlay-layers", NULL,
+		"upper '{path}' and work '{value}' have to be on one file "
+		"system, and neither in the other" },
+	[CONDITION_OVERLAY_DEPTH] = { "overlay-layers", NULL,
+		"'{path}' is on an overlay itself: if that lies on another "
+		"one, the kernel takes no third; put it on another file "
+		"system" },
 	[CONDITION_OVERLAY_READ_ONLY] = { "overlay-read-only", NULL,
 		"upper '{path}' and its work directory must belong to the user "
 		"that the payload runs as" },

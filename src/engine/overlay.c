@@ -20,15 +20,12 @@
 
 #include "base/text.h"
 #include "sys/mountfd.h"
-#include "sys/proc.h"
 #include "sys/rootfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/statfs.h>
 #include <sys/statvfs.h>
 
 /* Bytes of an option string, mount(2): a page, with its NUL. */
@@ -143,92 +140,6 @@ static int mount_by_string(const struct source *source, unsigned attrs,
 	return take_fd(&mounted);
 }
 
-/* File systems that cannot be an upper layer, by their names. */
-static const struct {
-	long type; /* as of statfs(2) */
-	const char *name;
-} no_uppers[] = {
-	{ 0x794c7630, "overlay" },
-	{ 0x65735546, "FUSE" },
-	{ 0x6969, "NFS" },
-	{ 0x01021997, "9p" },
-	{ 0xff534d42, "CIFS" },
-	{ 0xfe534d42, "SMB" },
-	{ 0x00c36400, "Ceph" },
-	{ 0x4d44, "FAT" },
-	{ 0x2011bab0, "exFAT" },
-	{ 0x7366746e, "NTFS" },
-	{ 0xf15f, "eCryptfs" },
-};
-
-/* The kernel says EINVAL to all of them, or mounts read-only. */
-static void explain_upper(const struct child *child, const struct op *op,
-			  const struct source *source, struct error *err)
-{
-	struct condition_words words = { .path = op->upper ? op->upper : "" };
-	struct statfs status;
-
-	if (source->upper < 0 || fstatfs(source->upper, &status) < 0)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(no_uppers); i++)
-		if ((unsigned)status.f_type == (unsigned)no_uppers[i].type)
-			words.value = no_uppers[i].name;
-	if (!words.value && status.f_flags & ST_RDONLY)
-		words.value = "a read-only file system";
-	if (words.value)
-		condition_apply(child->plan, CONDITION_OVERLAY_UPPER, &words,
-				err);
-}
-
-/* The lower layer above the mount point @point, or NULL. */
-static const char *lower_above(const struct child *child, const struct op *op,
-			       const char *point)
-{
-	for (size_t i = 0; i < op->lowers.count; i++) {
-		const char *lower = path_normalise(child->arena,
-						   op->lowers.at[i]);
-
-		if (path_is_below(point, lower) && strcmp(point, lower) != 0)
-			return lower;
-	}
-	return NULL;
-}
-
-/*
- * A directory with something mounted below it cannot be a layer in a user
- * namespace, where that cannot be taken away: name the last such mount.
- * Returns whether there is one; only then @err says more than before.
- */
-static bool explain_lowers(const struct child *child, const struct op *op,
-			   struct error *err)
-{
-	struct error ignored;
-	int fd = proc_open_file(child->procfs, "self/mountinfo", O_RDONLY,
-				&ignored);
-	FILE *table = fd < 0 ? NULL : fdopen(fd, "r");
-	char *line = NULL, point[PATH_MAX];
-	bool found = false;
-	size_t size = 0;
-
-	while (table && getline(&line, &size, table) > 0) {
-		const char *lower;
-
-		if (sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1)
-			continue;
-		lower = lower_above(child, op, point);
-		if (!lower)
-			continue;
-		found = true;
-		condition_apply(child->plan, CONDITION_OVERLAY_LOWER,
-				&(struct condition_words){
-					.path = point, .value = lower }, err);
-	}
-	free(line);
-	if (table)
-		fclose(table);
-	return found;
-}
-
 /*
  * What bubblewrap's users know: the options as it spells them.  Only for
  * the text of an error.
@@ -287,11 +198,9 @@ int overlay_mount(struct child *child, const struct op *op,
 	 * An id-mapped clone of a layer leaves out what is mounted below it:
 	 * then the kernel has nothing to complain of.
 	 */
-	if (child->run->ids.id_maps_mounts && op->flags & OP_ID_MAPPED) {
-		error_set(err, EINVAL, "a layer has a mount below it");
-		if (explain_lowers(child, op, err))
-			return -EINVAL;
-	}
+	if (child->run->ids.id_maps_mounts && op->flags & OP_ID_MAPPED &&
+	    layers_have_mount(child, op, err))
+		return -EINVAL;
 	if (op->kind == OP_RO_OVERLAY)
 		attrs |= child_is_bwrap(child) ? 0 : MOUNT_ATTR_RDONLY;
 	mount = mount_by_fd(source, attrs, child->arena, err);
@@ -315,14 +224,13 @@ int overlay_mount(struct child *child, const struct op *op,
 		       "with options %s: Overlay directories may not overlap",
 		       dest, spell_options(child->arena, op));
 		/* The words stand in place of the errno text. */
+		error_reason(err, "overlay-layers");
 		if (child_is_bwrap(child))
 			err->code = 0;
 		return error_result(err);
 	}
 	if (!err->reason[0])
-		explain_upper(child, op, source, err);
-	if (!err->reason[0] && err->code == EINVAL)
-		explain_lowers(child, op, err);
+		layers_explain(child, op, source, err);
 	return op_say(child, err, "Can't make overlay mount on /newroot/%s "
 		      "with options %s", dest,
 		      spell_options(child->arena, op));

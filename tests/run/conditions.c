@@ -283,6 +283,93 @@ Test(overlays, upper_of_another_run)
 	close(lock);
 }
 
+/* Layers that the kernel does not lay on each other, in bubblewrap's language. */
+static void expect_layers(const char *const *options, const char *reason,
+			  const char *remedy)
+{
+	enum { WORDS_MOST = 1100 };
+	static const char *const front[] = {
+		"--status-fd", "1", "--ro-bind", "/", "/",
+	};
+	const char **words = arena_take(WORDS_MOST * sizeof(*words));
+	const struct outcome *o;
+	size_t count = 0;
+
+	words[count++] = sbx_launch();
+	for (size_t i = 0; i < sizeof(front) / sizeof(front[0]); i++)
+		words[count++] = front[i];
+	while (*options)
+		words[count++] = *options++;
+	words[count++] = "/opt";
+	words[count++] = "true";
+	cr_assert_lt(count, WORDS_MOST);
+	words[count] = NULL;
+	o = program_run(&(struct program){ .argv = words });
+	expect_exit(o, 125);
+	expect_out_has(o, arena_format("\"reason\":\"%s\"", reason));
+	if (remedy)
+		expect_err_has(o, remedy);
+}
+
+Test(overlays, layers_that_do_not_go_together)
+{
+	enum { LAYERS = 501 };
+	struct box *box = box_make();
+	const char *upper = path_in(box->top, "u");
+	const char *work = path_in(upper, "work");
+	const char **many = arena_take((2 * LAYERS + 2) * sizeof(*many));
+
+	directory_make(upper, 0755);
+	directory_make(work, 0755);
+	expect_layers(ARGV("--overlay-src", box->work, "--overlay", upper,
+			   work), "overlay-layers",
+		      arena_format("sbx-launch: upper '%s' and work '%s' have "
+				   "to be on one file system, and neither in "
+				   "the other\n", upper, work));
+	expect_layers(ARGV("--overlay-src", "/proc", "--tmp-overlay"),
+		      "overlay-lower", "sbx-launch: '/proc' is on a file "
+		      "system that cannot be a layer (proc): copy it to "
+		      "another one\n");
+	expect_layers(ARGV("--overlay-src", upper, "--overlay", upper,
+			   box->work), "overlay-layers", NULL);
+	for (int i = 0; i < LAYERS; i++) {
+		many[2 * i] = "--overlay-src";
+		many[2 * i + 1] = path_in(box->work, arena_format("%d", i));
+		directory_make(many[2 * i + 1], 0755);
+	}
+	many[2 * LAYERS] = "--tmp-overlay";
+	many[2 * LAYERS + 1] = NULL;
+	expect_layers(many, "overlay-layers", "sbx-launch: the kernel lays at "
+		      "most 500 directories on each other: merge some of "
+		      "them\n");
+}
+
+Test(overlays, over_an_overlay_over_an_overlay)
+{
+	const char *names[] = { "a", "b", "one", "two" };
+	struct box *box;
+	const char *deep;
+
+	box_need_mounts();
+	box = box_make();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		names[i] = path_in(box->top, names[i]);
+		directory_make(names[i], 0755);
+	}
+	cr_assert_eq(mount("none", names[2], "overlay", 0,
+			   arena_format("lowerdir=%s:%s", names[0],
+					names[1])), 0);
+	/* Where that is on an overlay already, it is as deep as it gets. */
+	deep = mount("none", names[3], "overlay", 0,
+		     arena_format("lowerdir=%s:%s", names[2], names[1])) ?
+		names[2] : names[3];
+	expect_layers(ARGV("--overlay-src", deep, "--tmp-overlay"),
+		      "overlay-layers", arena_format("sbx-launch: '%s' is on "
+			"an overlay itself: ", deep));
+	umount2(names[3], MNT_DETACH);
+	umount2(names[2], MNT_DETACH);
+}
+
 /* ---- words for what has no explanation ---------------------------------------------- */
 
 /* What a caller can do wrong has a word of its own, and is never "other". */
