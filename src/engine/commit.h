@@ -6,6 +6,7 @@
 #ifndef ENGINE_COMMIT_H
 #define ENGINE_COMMIT_H
 
+#include "engine/changes.h"
 #include "engine/child.h"
 #include "engine/journal.h"
 
@@ -42,6 +43,26 @@ size_t commit_fds(const struct run *run, int *ret_fds);
 int commit_run(struct run *run, int upper, struct error *err);
 /* The janitor, instead of a monitor that is gone: complete or take back. */
 void commit_recover(const struct run *run);
+
+/* ---- conflict.c ----------------------------------------------------------- */
+
+/*
+ * Is what will go what the payload saw?  With @goes_whole all of it, where it is
+ * a directory that is replaced.
+ */
+int conflict_with_others(const struct commit *commit,
+			 const struct change *change, bool goes_whole,
+			 struct error *err);
+/*
+ * The directory @change stays.  One in which others made something is no
+ * conflict; another one by that name is: it was renamed, or made since.
+ */
+int conflict_with_rename(const struct commit *commit,
+			 const struct change *change, struct error *err);
+/* Is @change protected, or with @goes_whole something in it? */
+int conflict_with_guards(const struct commit *commit,
+			 const struct change *change, bool goes_whole,
+			 struct error *err);
 
 /* ---- commit_stage.c ------------------------------------------------------- */
 

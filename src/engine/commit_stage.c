@@ -19,8 +19,6 @@
  */
 #include "engine/commit.h"
 
-#include "sys/tree.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -37,113 +35,6 @@ struct staging {
 	size_t depth;       /* of the walk in it */
 	size_t whole;       /* its step in @moves */
 };
-
-/* ---- may it be? -------------------------------------------------------------- */
-
-static int conflict(const struct change *change, struct error *err)
-{
-	error_set(err, 0, "'%s' was changed by somebody else while the "
-		  "command ran", change->path);
-	error_reason(err, "commit-conflict");
-	return error_result(err);
-}
-
-/* Some file systems keep whole seconds only: in doubt it was later. */
-static bool is_later(const struct timespec *a, const struct timespec *since)
-{
-	return a->tv_sec > since->tv_sec ||
-	       (a->tv_sec == since->tv_sec &&
-		(a->tv_nsec > since->tv_nsec || !a->tv_nsec));
-}
-
-/*
- * The upper layer's copy of what is not in the lower one: it was renamed
- * inside, or it has gone since, and then the time of its directory tells.
- */
-static int check_vanished(const struct staging *staging,
-			  const struct change *change, struct error *err)
-{
-	struct stat status;
-
-	if (change->beside < 0 || !changes_is_copied(change))
-		return 0;
-	if (fstat(change->beside, &status) < 0)
-		return error_set(err, errno, "look beside '%s'",
-				 change->path);
-	return is_later(&status.st_mtim, &staging->commit->since) ?
-	       conflict(change, err) : 0;
-}
-
-/* Is what will go what the payload saw?  All of it, where it is replaced. */
-static int check_before(const struct staging *staging,
-			const struct change *change, bool goes_whole,
-			struct error *err)
-{
-	const struct timespec *since = &staging->commit->since;
-	struct timespec newest;
-	int r;
-
-	if (change->below < 0)
-		return check_vanished(staging, change, err);
-	newest = change->before.st_ctim;
-	if (goes_whole && S_ISDIR(change->before.st_mode)) {
-		r = tree_newest(change->below, change->name, &newest);
-		if (r < 0)
-			return error_set(err, -r, "look at '%s'",
-					 change->path);
-	}
-	return is_later(&newest, since) ? conflict(change, err) : 0;
-}
-
-/*
- * A directory in which others made something is no conflict; another one by
- * that name is: it was renamed, or made since.
- */
-static int check_directory(const struct staging *staging,
-			   const struct change *change, struct error *err)
-{
-	const struct timespec *since = &staging->commit->since;
-	struct statx status;
-	struct timespec born;
-
-	if (is_later(&change->before.st_ctim, since) &&
-	    !is_later(&change->before.st_mtim, since))
-		return conflict(change, err);
-	if (statx(change->below, change->name, AT_SYMLINK_NOFOLLOW,
-		  STATX_BTIME, &status) < 0)
-		return error_set(err, errno, "stat '%s'", change->path);
-	born.tv_sec = status.stx_btime.tv_sec;
-	born.tv_nsec = status.stx_btime.tv_nsec;
-	return status.stx_mask & STATX_BTIME && is_later(&born, since) ?
-	       conflict(change, err) : 0;
-}
-
-/* Relative normal paths. */
-static bool is_at_or_below(const char *path, const char *top)
-{
-	size_t length = strlen(top);
-
-	return !strncmp(path, top, length) &&
-	       (!path[length] || path[length] == '/');
-}
-
-static int check_guards(const struct staging *staging,
-			const struct change *change, bool goes_whole,
-			struct error *err)
-{
-	for (size_t i = 0; i < staging->commit->guarded.count; i++) {
-		const char *guarded = staging->commit->guarded.at[i];
-
-		if (!is_at_or_below(change->path, guarded) &&
-		    !(goes_whole && is_at_or_below(guarded, change->path)))
-			continue;
-		error_set(err, EPERM, "'%s' is protected, and was changed all "
-			  "the same: '%s'", guarded, change->path);
-		error_reason(err, "commit-protected");
-		return -EPERM;
-	}
-	return 0;
-}
 
 /* ---- steps ------------------------------------------------------------------- */
 
@@ -325,7 +216,7 @@ static int add_to_whole(struct staging *staging, const struct change *change,
 
 	if (change->kind == CHANGE_DELETED || S_ISDIR(mode) || !lands(mode))
 		return 0;
-	r = check_guards(staging, change, false, err);
+	r = conflict_with_guards(staging->commit, change, false, err);
 	if (r < 0)
 		return r;
 	return S_ISLNK(mode) ?
@@ -347,9 +238,10 @@ static int stage_change(const struct change *change, void *data,
 	/* stage_enter() has the directories. */
 	if (!is_gone && (S_ISDIR(mode) || !lands(mode)))
 		return 0;
-	r = check_guards(staging, change, change->below >= 0, err);
+	r = conflict_with_guards(staging->commit, change, change->below >= 0,
+				 err);
 	if (r >= 0)
-		r = check_before(staging, change, true, err);
+		r = conflict_with_others(staging->commit, change, true, err);
 	if (r < 0)
 		return r;
 	if (!is_gone)
@@ -364,10 +256,11 @@ static int begin_whole(struct staging *staging, const struct change *change,
 	mode_t mode = change->status.st_mode & 0777, bit;
 	struct journal_step *step;
 	char slot[24];
-	int r = check_guards(staging, change, change->below >= 0, err);
+	int r = conflict_with_guards(staging->commit, change,
+				     change->below >= 0, err);
 
 	if (r >= 0)
-		r = check_before(staging, change, true, err);
+		r = conflict_with_others(staging->commit, change, true, err);
 	if (r >= 0)
 		r = begin_copy(staging, &staging->copy, err);
 	if (r < 0)
@@ -394,14 +287,15 @@ static int enter_kept(struct staging *staging, const struct change *change,
 {
 	mode_t before = change->before.st_mode & 07777;
 	mode_t now = (before & 07000) | (change->status.st_mode & 0777);
-	int r = check_directory(staging, change, err);
+	int r = conflict_with_rename(staging->commit, change, err);
 
 	if (r < 0)
 		return r;
 	if (before != now) {
-		r = check_guards(staging, change, false, err);
+		r = conflict_with_guards(staging->commit, change, false, err);
 		if (r >= 0)
-			r = check_before(staging, change, false, err);
+			r = conflict_with_others(staging->commit, change,
+						 false, err);
 	}
 	if (r < 0)
 		return r;
@@ -423,7 +317,7 @@ static int stage_enter(const struct change *directory, void *data,
 		return stays ? enter_kept(staging, directory, err) :
 		       begin_whole(staging, directory, err);
 	}
-	r = check_guards(staging, directory, false, err);
+	r = conflict_with_guards(staging->commit, directory, false, err);
 	staging->depth++;
 	if (r >= 0)
 		r = copy_enter(staging->copy, directory->name,
