@@ -84,3 +84,9 @@ size_t path_depth(const char *path)
 		depth += *path == '/';
 	return depth;
 }
+
+bool path_is_shown_by(const char *path, const char *place, const char *best)
+{
+	return path_is_below(path, place) &&
+	       (!best || strlen(place) >= strlen(best));
+}

@@ -77,5 +77,10 @@ char *path_join(struct arena *arena, const char *base, const char *name);
 bool path_is_below(const char *path, const char *top);
 /* Number of components of a normal path ("/" has none). */
 size_t path_depth(const char *path);
+/*
+ * Does a mount on @place show @path, rather than an earlier one on @best (NULL:
+ * none)?  For a walk over a mount table from its start.
+ */
+bool path_is_shown_by(const char *path, const char *place, const char *best);
 
 #endif

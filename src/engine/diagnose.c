@@ -343,8 +343,8 @@ static const struct mount_entry *mount_of(const struct mount_table *table,
 	for (size_t i = 0; i < table->entries.count; i++) {
 		const struct mount_entry *entry = &table->entries.at[i];
 
-		if (path_is_below(path, entry->target) &&
-		    (!at || strlen(entry->target) >= strlen(at->target)))
+		if (path_is_shown_by(path, entry->target,
+				     at ? at->target : NULL))
 			at = entry;
 	}
 	return at;

@@ -105,8 +105,8 @@ static const struct mount *find_mount(const char *path)
 	for (size_t i = 0; i < mounts->count; i++) {
 		const struct mount *mount = &mounts->at[i];
 
-		if (path_is_below(path, mount->place) &&
-		    (!found || strlen(mount->place) >= strlen(found->place)))
+		if (path_is_shown_by(path, mount->place,
+				     found ? found->place : NULL))
 			found = mount;
 	}
 	return found;

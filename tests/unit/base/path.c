@@ -82,3 +82,13 @@ Test(path, depth)
 	cr_expect_eq(path_depth("/a"), 1);
 	cr_expect_eq(path_depth("/a/b/c"), 3);
 }
+
+Test(path, what_shows_it)
+{
+	cr_expect(path_is_shown_by("/a/b", "/", NULL));
+	cr_expect(path_is_shown_by("/a/b", "/a", "/"));
+	cr_expect(path_is_shown_by("/a/b", "/a", "/a"), "the later covers it");
+	cr_expect_not(path_is_shown_by("/a/b", "/", "/a"));
+	cr_expect_not(path_is_shown_by("/a/b", "/a/b/c", "/a"));
+	cr_expect_not(path_is_shown_by("/ab", "/a", NULL));
+}
