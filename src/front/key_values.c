@@ -226,10 +226,16 @@ static int parse_percent(const char *word, uint64_t *ret_value)
 	return text_parse_u64(number, ret_value);
 }
 
+/* What may stand behind the amount. */
+enum limit_word { LIMIT_WORD_OPTIONAL, LIMIT_WORD_NOTE, LIMIT_WORD_COUNT };
+static const char *const limit_words[] = { "optional", "note" };
+_Static_assert(ARRAY_SIZE(limit_words) == LIMIT_WORD_COUNT, "each is spelt");
+
 static const struct limit_type {
 	int (*parse)(const char *text, uint64_t *ret_value);
 	const char *what;   /* what a word must be */
 	uint64_t least;
+	enum limit_word word;
 } limit_types[] = {
 	[LIMIT_PROCESSES] = { text_parse_u64, "number", 1 },
 	[LIMIT_OPEN_FILES] = { text_parse_u64, "number", 3 },
@@ -243,7 +249,8 @@ static const struct limit_type {
 	[LIMIT_CPU] = { parse_percent, "percentage", 1 },
 	[LIMIT_TIMEOUT] = { text_parse_duration, "duration", 1 },
 	[LIMIT_GRACE] = { text_parse_duration, "duration", 0 },
-	[LIMIT_OUTPUT] = { text_parse_size, "size", 0 },
+	/* The launcher itself holds it, which is never less. */
+	[LIMIT_OUTPUT] = { text_parse_size, "size", 0, LIMIT_WORD_NOTE },
 };
 _Static_assert(ARRAY_SIZE(limit_types) == LIMIT_COUNT, "a type for each limit");
 
@@ -252,13 +259,12 @@ int key_limit(struct key_target *target, const struct key *key,
 {
 	const struct limit_type *type = &limit_types[key->tag];
 	struct plan_limit *limit = &target->plan->limits[key->tag];
-	/* The launcher itself holds the output, which is never less. */
-	bool is_output = key->tag == LIMIT_OUTPUT;
-	const char *word = is_output ? "note" : "optional";
+	const char *word = limit_words[type->word];
+	bool has_word = value->count == 2;
 	uint64_t amount;
 	int r;
 
-	if (value->count == 2 && strcmp(value->words[1], word) != 0)
+	if (has_word && strcmp(value->words[1], word) != 0)
 		return error_set(err, 0, "'%s' is not '%s'",
 				 value->words[1], word);
 	r = type->parse(value->words[0], &amount);
@@ -279,8 +285,8 @@ int key_limit(struct key_target *target, const struct key *key,
 				 value->words[0],
 				 (unsigned long long)type->least);
 	limit->is_set = true;
-	limit->is_optional = value->count == 2 && !is_output;
-	limit->has_note = value->count == 2 && is_output;
+	limit->is_optional = has_word && type->word == LIMIT_WORD_OPTIONAL;
+	limit->has_note = has_word && type->word == LIMIT_WORD_NOTE;
 	limit->value = amount;
 	limit->origin = value->origin;
 	return 0;
