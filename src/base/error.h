@@ -44,26 +44,26 @@ struct error {
  * lost.  Returns -@code, or -EINVAL when @code is 0, for `return`.
  */
 int error_set(struct error *err, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+	__attribute__((cold, format(printf, 3, 4)));
 
 /*
  * The same for a system call that the surroundings may refuse: @call is kept
  * for the diagnosis of the failure.
  */
 int error_call(struct error *err, int code, const char *call,
-	       const char *format, ...) __attribute__((format(printf, 4, 5)));
+	       const char *format, ...) __attribute__((cold, format(printf, 4, 5)));
 
 /* Put "context: " before the text.  Returns -code (or -EINVAL). */
 int error_wrap(struct error *err, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+	__attribute__((cold, format(printf, 2, 3)));
 
 /* Replace the text; everything else stays. */
 void error_say(struct error *err, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+	__attribute__((cold, format(printf, 2, 3)));
 
 /* Replace the remedy, the reason or the exit status; the text stays. */
 void error_remedy(struct error *err, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+	__attribute__((cold, format(printf, 2, 3)));
 void error_reason(struct error *err, const char *reason);
 void error_status(struct error *err, int status);
 

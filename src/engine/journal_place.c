@@ -82,7 +82,7 @@ static int find_parent(struct arena *arena, const char *path,
 {
 	char above[PATH_MAX];
 	struct stat status, named;
-	const char *name;
+	const char *name = NULL;
 	int r = name_of(place->directory, above, &name);
 
 	if (r < 0)
