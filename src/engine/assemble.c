@@ -344,7 +344,7 @@ static int do_op(struct child *child, const struct op *op,
 		return op->role == ROLE_MASK ? do_mask(child, op, err) :
 		       do_mount(child, op, source, err);
 	case OP_PROC:
-		return apifs_proc(child, op, source, err);
+		return kernelfs_proc(child, op, source, err);
 	case OP_DEV:
 		return apifs_dev(child, op, source, err);
 	case OP_REMOUNT_RO:
@@ -392,7 +392,7 @@ int assemble_seal(struct child *child, const char *top, struct error *err)
 int assemble_ops(struct child *child, struct error *err)
 {
 	if (!child_is_bwrap(child) && (point_prepare_root(child, err) < 0 ||
-				       apifs_sys(child, err) < 0))
+				       kernelfs_sys(child, err) < 0))
 		return error_result(err);
 	for (; child->next < child->plan->ops.count; child->next++) {
 		const struct op *op = &child->plan->ops.at[child->next];

@@ -30,6 +30,14 @@ struct sealed {
 	const char *dest; /* where it is mounted */
 };
 
+/* What stands in for something that is hidden; all are read-only. */
+enum blank {
+	BLANK_DIRECTORY, /* empty */
+	BLANK_CLOSED_DIRECTORY, /* ... and may not be entered or read */
+	BLANK_CLOSED_FILE,
+	BLANK_COUNT
+};
+
 struct child {
 	struct run *run;
 	const struct plan *plan;
@@ -40,6 +48,7 @@ struct child {
 	int procfs;             /* the host's /proc, see sys/proc.h */
 	size_t next;            /* first operation that is not done */
 	int blank;              /* tmpfs with the empty objects behind masks */
+	int spares[BLANK_COUNT]; /* clones of these that have no place yet */
 	LIST_OF(struct sealed) seals;
 	LIST_OF(uint64_t) own_mounts; /* ids of tmpfs that we made: nothing in
 				       * them is the payload's or the host's */
@@ -231,19 +240,18 @@ int assemble_seal(struct child *child, const char *top, struct error *err);
 int assemble_root(struct child *child, struct error *err);
 int assemble_ops(struct child *child, struct error *err);
 
-/* apifs.c: /proc, /sys, /dev and their parts. */
-/* What a root that shows the host's /sys shows of it, under a profile. */
-int apifs_sys(struct child *child, struct error *err);
-int apifs_proc(struct child *child, const struct op *op,
-	       struct source *source, struct error *err);
+/* apifs.c: tmpfs, /dev, and empty objects, of which each call makes one. */
+int apifs_tmpfs(struct child *child, const struct op *op, bool bounded,
+		struct error *err);
+int apifs_blank(struct child *child, enum blank blank, struct error *err);
 int apifs_dev(struct child *child, const struct op *op, struct source *source,
 	      struct error *err);
 int apifs_gather_dev(struct arena *arena, const struct plan *plan,
 		     struct source *source, struct error *err);
-/* Empty objects of ours that stand in for what is hidden, read-only. */
-enum blank { BLANK_DIRECTORY, BLANK_CLOSED_DIRECTORY, BLANK_CLOSED_FILE };
-int apifs_blank(struct child *child, enum blank blank, struct error *err);
-int apifs_tmpfs(struct child *child, const struct op *op, bool bounded,
-		struct error *err);
+
+/* kernelfs.c: /proc, and what a root shows of the host's /sys in a profile. */
+int kernelfs_proc(struct child *child, const struct op *op,
+		  struct source *source, struct error *err);
+int kernelfs_sys(struct child *child, struct error *err);
 
 #endif

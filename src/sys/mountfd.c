@@ -4,7 +4,7 @@
  *
  *   mountfd_clone      open_tree(OPEN_TREE_CLONE)
  *   mountfd_set_attr   mount_setattr
- *   mountfd_attach     move_mount
+ *   mountfd_attach     move_mount, as does mountfd_attach_below
  *   mountfd_new        fsopen, fsconfig ..., fsmount
  *
  * No call looks at the mount table, so the cost does not grow with it.
@@ -86,6 +86,26 @@ int mountfd_attach(int mount, int target, const char *place,
 		return error_call(err, mount_probe_failed(PROBE_MOVE_MOUNT),
 				  "move_mount", "move_mount on '%s'", place);
 	return 0;
+}
+
+int mountfd_attach_below(int mount, int directory, const char *name,
+			 struct error *err)
+{
+	auto_close int point = -EBADF;
+
+	if (!mount_legacy_is_active()) {
+		if (!move_mount(mount, "", directory, name,
+				MOVE_MOUNT_F_EMPTY_PATH))
+			return 0;
+		return errno == ENOENT ? -ENOENT :
+		       error_call(err, mount_probe_failed(PROBE_MOVE_MOUNT),
+				  "move_mount", "move_mount on '%s'", name);
+	}
+	point = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (point < 0)
+		return errno == ENOENT ? -ENOENT :
+		       error_set(err, errno, "open '%s'", name);
+	return mount_legacy_attach(mount, point, name, err);
 }
 
 /*

@@ -53,6 +53,14 @@ int mountfd_set_attr(int mount, const struct mountfd_attr *attr,
 int mountfd_attach(int mount, int target, const char *place,
 		   struct error *err);
 
+/*
+ * The same on @name below @directory, where nobody but us and the kernel makes
+ * names; a symlink is not followed.  -ENOENT, with @err untouched: there is no
+ * such name.
+ */
+int mountfd_attach_below(int mount, int directory, const char *name,
+			 struct error *err);
+
 /* One parameter of a new file system; see fsconfig(2). */
 struct mountfd_option {
 	const char *key;
