@@ -383,10 +383,10 @@ static char **copy_words(struct arena *arena, char **words)
 	return copy.at;
 }
 
-int main(int argc, char **argv)
+static int launch(int argc, char **argv)
 {
 	struct engine_start start;
-	auto_arena struct arena *arena = NULL;
+	struct arena *arena;
 	struct error err = { 0 };
 	struct front front = { 0 };
 	int r;
@@ -406,4 +406,13 @@ int main(int argc, char **argv)
 	if (r < 0)
 		return refuse(arena, &front, &start, &err);
 	return act(arena, &front, argv[0], &start);
+}
+
+/*
+ * Nothing is buffered, and what was allocated goes with the process: to take
+ * it apart would only touch pages.
+ */
+int main(int argc, char **argv)
+{
+	_exit(launch(argc, argv));
 }

@@ -81,8 +81,8 @@ void *arena_alloc(struct arena *arena, size_t size)
 	size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 	if (!block || block->size - block->used < size) {
 		want = size > arena->next_size ? size : arena->next_size;
-		/* Zeroed by calloc, which gets fresh pages for free. */
-		block = checked(calloc(1, sizeof(*block) + want));
+		block = checked(malloc(sizeof(*block) + want));
+		block->used = 0;
 		block->size = want;
 		block->older = arena->newest;
 		arena->newest = block;
@@ -91,7 +91,8 @@ void *arena_alloc(struct arena *arena, size_t size)
 	}
 	memory = block->data + block->used;
 	block->used += size;
-	return memory;
+	/* Not the block: a page that nobody needs is never touched. */
+	return memset(memory, 0, size);
 }
 
 void *arena_memdup(struct arena *arena, const void *data, size_t size)

@@ -173,7 +173,7 @@ static int prepare(struct run *run, struct error *err)
 
 	run->progress = mmap(NULL, sizeof(*run->progress),
 			     PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+			     MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (run->progress == MAP_FAILED) {
 		run->progress = NULL;
 		return error_set(err, errno, "mmap");

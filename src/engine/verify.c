@@ -9,8 +9,10 @@
 #include "engine/conditions.h"
 
 #include "sys/limits.h"
+#include "sys/proc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -30,28 +32,32 @@ static int fail(struct error *err, const char *what)
 
 void verify_note_namespaces(struct run *run)
 {
-	char path[32];
+	auto_close int files = open("/proc/self/ns", O_PATH | O_DIRECTORY |
+				    O_CLOEXEC);
 	struct stat status;
 
-	for (int kind = 0; kind < NS_COUNT; kind++) {
-		snprintf(path, sizeof(path), "/proc/self/ns/%s",
-			 ns_files[kind]);
-		run->ns_inodes[kind] = stat(path, &status) ? 0 :
-				       status.st_ino;
-	}
+	for (int kind = 0; kind < NS_COUNT; kind++)
+		if (run->plan->ns[kind].want == NS_WANT_NEW)
+			run->ns_inodes[kind] =
+				fstatat(files, ns_files[kind], &status, 0) ?
+				0 : status.st_ino;
 }
 
 int verify_namespaces(const struct child *child, struct error *err)
 {
-	char path[32];
+	auto_close int files = proc_open_file(child->procfs, "self/ns",
+					      O_PATH | O_DIRECTORY, err);
 	struct stat status;
 
+	if (files < 0)
+		return files;
 	for (int kind = 0; kind < NS_COUNT; kind++) {
 		if (child->plan->ns[kind].want != NS_WANT_NEW)
 			continue;
-		snprintf(path, sizeof(path), "self/ns/%s", ns_files[kind]);
-		if (fstatat(child->procfs, path, &status, 0) < 0)
-			return error_set(err, errno, "stat '/proc/%s'", path);
+		/* What it leads to is what counts. */
+		if (fstatat(files, ns_files[kind], &status, 0) < 0)
+			return error_set(err, errno, "stat '/proc/self/ns/%s'",
+					 ns_files[kind]);
 		if (status.st_ino == child->run->ns_inodes[kind])
 			return fail(err, arena_printf(child->arena,
 				    "the %s namespace is not new",

@@ -34,6 +34,7 @@ static const char *passwd_field(struct arena *arena, int field)
 	FILE *file = fopen("/etc/passwd", "re");
 	auto_free char *line = NULL;
 	const char *found = NULL;
+	uid_t own = getuid();
 	size_t size = 0;
 
 	if (!file)
@@ -46,7 +47,7 @@ static const char *passwd_field(struct arena *arena, int field)
 		for (size_t i = 0; i < ARRAY_SIZE(fields) && rest; i++)
 			fields[i] = strsep(&rest, ":");
 		if (fields[2] && fields[field] &&
-		    !text_parse_u64(fields[2], &uid) && uid == getuid())
+		    !text_parse_u64(fields[2], &uid) && uid == own)
 			found = arena_strdup(arena, fields[field]);
 	}
 	fclose(file);

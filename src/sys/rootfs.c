@@ -194,9 +194,15 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 static int walk_slowly(int root, const char *path, rootfs_guard_fn guard,
 		       void *data, struct rootfs_part *part)
 {
-	struct walk walk = { .root = root, .guard = guard, .data = data };
+	struct walk walk;
 	int r;
 
+	/* Not as a whole: two pages of it would be cleared. */
+	walk.root = root;
+	walk.guard = guard;
+	walk.data = data;
+	walk.real[0] = '\0';
+	walk.links = 0;
 	part->is_closed = false;
 	if (snprintf(walk.todo, sizeof(walk.todo), "%s", path) >=
 	    (int)sizeof(walk.todo))
