@@ -172,6 +172,23 @@ def check_function_length(context):
     return complaints
 
 
+def check_launch_order(context):
+    """what src/launch.ld lays out is mostly still there"""
+    names = re.findall(r"^\t\t\*\(\.text\.(?:startup\.)?(\w+) ",
+                       context.read("src/launch.ld"), re.MULTILINE)
+    words = set()
+    for name in context.files:
+        if name.startswith("src/") and name.endswith(".c"):
+            words.update(re.findall(r"\w+", context.read(name)))
+    gone = [name for name in names if name not in words]
+    # Each costs a launch a little; all of them, a tenth of its time.
+    if len(gone) * 10 <= len(names) and len(names) >= 100:
+        return []
+    return [f"{len(gone)} of {len(names)} are gone, "
+            "run tests/bench/order: " + " ".join(gone[:10])]
+
+
 CHECKS = [check_licence, check_text, check_includes, check_foreign_headers,
-          check_local_paths, check_file_length, check_function_length]
+          check_local_paths, check_file_length, check_function_length,
+          check_launch_order]
 NEED_PROGRAM = []
