@@ -305,7 +305,7 @@ Test(changes, of_a_run_that_failed_or_timed_out)
 	expect_file(place.list, FILE_LINE("newer", "added", "0"));
 	expect_exit(program_run(&(struct program){
 			.argv = ARGV(sbx_launch(), "--profile",
-				     place.box->profile, "--timeout", "300ms",
+				     place.box->profile, "--timeout", "2s",
 				     "--", "sh", "-c",
 				     "true >newest; sleep 9") }), 124);
 	expect_file(place.list, FILE_LINE("newest", "added", "0"));

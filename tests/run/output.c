@@ -188,7 +188,7 @@ Test(limit, and_the_end_of_a_time_out)
 	struct box *box = box_make();
 	const struct outcome *o;
 
-	box_profile(box, "[limits]\noutput = 1m\ntimeout = 500ms\n");
+	box_profile(box, "[limits]\noutput = 1m\ntimeout = 2s\n");
 	o = BOX_SH(box, "echo before; echo too >&2; exec sleep 98");
 	expect_exit(o, 124);
 	expect_out(o, "before\n");
