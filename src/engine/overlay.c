@@ -61,28 +61,22 @@ static int make_memory_upper(struct child *child, const struct op *op,
 	       results_hand_over(child->run, source->upper, err) : 0;
 }
 
-static int mount_by_fd(const struct source *source, unsigned attrs,
-		       struct arena *arena, struct error *err)
+/* The layer @fd, as itself or by the name that /proc has for it. */
+static struct mountfd_option layer(const char *key, int fd, bool by_name,
+				   struct arena *arena)
 {
-	size_t most = source->lowers.count + 3, count = 0;
-	struct mountfd_option *options =
-		arena_alloc(arena, most * sizeof(*options));
+	struct mountfd_option option = { .key = key };
 
-	options[count++] = (struct mountfd_option){ "userxattr" };
-	for (int i = layer_count(source); i--;)
-		options[count++] = (struct mountfd_option){
-			"lowerdir+", NULL, source->lowers.at[i] };
-	if (source->upper >= 0) {
-		options[count++] = (struct mountfd_option){
-			"upperdir", NULL, source->upper };
-		options[count++] = (struct mountfd_option){
-			"workdir", NULL, source->work };
-	}
-	return mountfd_new("overlay", options, count, attrs, err);
+	if (by_name)
+		option.value = arena_printf(arena, "/proc/self/fd/%d", fd);
+	else
+		option.fd = fd;
+	return option;
 }
 
-static int mount_by_name(const struct source *source, unsigned attrs,
-			 struct arena *arena, struct error *err)
+static int mount_by_layers(const struct source *source, unsigned attrs,
+			   bool by_name, struct arena *arena,
+			   struct error *err)
 {
 	size_t most = source->lowers.count + 3, count = 0;
 	struct mountfd_option *options =
@@ -90,16 +84,13 @@ static int mount_by_name(const struct source *source, unsigned attrs,
 
 	options[count++] = (struct mountfd_option){ "userxattr" };
 	for (int i = layer_count(source); i--;)
-		options[count++] = (struct mountfd_option){
-			"lowerdir+", arena_printf(arena, "/proc/self/fd/%d",
-						  source->lowers.at[i]) };
+		options[count++] = layer("lowerdir+", source->lowers.at[i],
+					 by_name, arena);
 	if (source->upper >= 0) {
-		options[count++] = (struct mountfd_option){
-			"upperdir", arena_printf(arena, "/proc/self/fd/%d",
-						 source->upper) };
-		options[count++] = (struct mountfd_option){
-			"workdir", arena_printf(arena, "/proc/self/fd/%d",
-						source->work) };
+		options[count++] = layer("upperdir", source->upper, by_name,
+					 arena);
+		options[count++] = layer("workdir", source->work, by_name,
+					 arena);
 	}
 	return mountfd_new("overlay", options, count, attrs, err);
 }
@@ -203,14 +194,15 @@ int overlay_mount(struct child *child, const struct op *op,
 		return -EINVAL;
 	if (op->kind == OP_RO_OVERLAY)
 		attrs |= child_is_bwrap(child) ? 0 : MOUNT_ATTR_RDONLY;
-	mount = mount_by_fd(source, attrs, child->arena, err);
+	mount = mount_by_layers(source, attrs, false, child->arena, err);
 	if (mount == -EOPNOTSUPP)
 		mount = mount_by_string(source, attrs, child->arena, err);
 	/* EINVAL, too, is a kernel's answer to a key it does not know. */
 	if (mount == -EINVAL || mount == -EBADF) {
 		struct error first = *err;
 
-		mount = mount_by_name(source, attrs, child->arena, err);
+		mount = mount_by_layers(source, attrs, true, child->arena,
+					err);
 		if (mount < 0)
 			*err = first;
 	}

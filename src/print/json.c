@@ -9,6 +9,24 @@
 
 enum { JSON_SCHEMA = 1 };
 
+static void json_strings(struct json_writer *json, const char *name,
+			 const char *const *list, size_t count)
+{
+	json_open(json, name, '[');
+	for (size_t i = 0; i < count; i++)
+		json_string(json, NULL, list[i]);
+	json_close(json, ']');
+}
+
+static void json_fds(struct json_writer *json, const char *name,
+		     const int *list, size_t count)
+{
+	json_open(json, name, '[');
+	for (size_t i = 0; i < count; i++)
+		json_fd(json, NULL, list[i]);
+	json_close(json, ']');
+}
+
 static void add_origin(struct json_writer *json, const struct origin *origin)
 {
 	json_string(json, "origin", origin_text(json->out->arena, origin));
@@ -39,10 +57,7 @@ static void add_op(struct json_writer *json, const struct op *op)
 	json_string(json, "realDest", op->real_dest);
 	json_string(json, "source", op->source);
 	json_string(json, "target", op->target);
-	json_open(json, "lowers", '[');
-	for (size_t i = 0; i < op->lowers.count; i++)
-		json_string(json, NULL, op->lowers.at[i]);
-	json_close(json, ']');
+	json_strings(json, "lowers", op->lowers.at, op->lowers.count);
 	json_string(json, "upper", op->upper);
 	json_string(json, "work", op->work);
 	json_fd(json, "fd", op->fd);
@@ -87,10 +102,8 @@ static void add_workspace(struct json_writer *json, const struct plan *plan)
 	json_string(json, "source", workspace->source);
 	json_string(json, "dest", workspace->dest);
 	json_string(json, "mode", print_workspace_mode_name(workspace->mode));
-	json_open(json, "lowers", '[');
-	for (size_t i = 0; i < workspace->lowers.count; i++)
-		json_string(json, NULL, workspace->lowers.at[i]);
-	json_close(json, ']');
+	json_strings(json, "lowers", workspace->lowers.at,
+		     workspace->lowers.count);
 	json_string(json, "upper", workspace->upper);
 	json_string(json, "work", workspace->work);
 	json_open(json, "protect", '[');
@@ -209,10 +222,8 @@ static void add_security(struct json_writer *json, const struct plan *plan)
 	json_bool(json, "nestedUserns", security->allow_nested_userns);
 	json_string(json, "tty", print_tty_name(security->tty));
 	json_bool(json, "keepAllFds", security->keep_all_fds);
-	json_open(json, "keepFds", '[');
-	for (size_t i = 0; i < security->keep_fds.count; i++)
-		json_fd(json, NULL, security->keep_fds.at[i]);
-	json_close(json, ']');
+	json_fds(json, "keepFds", security->keep_fds.at,
+		 security->keep_fds.count);
 	json_close(json, '}');
 }
 
@@ -233,14 +244,10 @@ static void add_report(struct json_writer *json, const struct plan *plan)
 static void add_bwrap_lists(struct json_writer *json,
 			    const struct plan_bwrap *bwrap)
 {
-	json_open(json, "seccompFds", '[');
-	for (size_t i = 0; i < bwrap->seccomp_fds.count; i++)
-		json_fd(json, NULL, bwrap->seccomp_fds.at[i]);
-	json_close(json, ']');
-	json_open(json, "lockFiles", '[');
-	for (size_t i = 0; i < bwrap->lock_files.count; i++)
-		json_string(json, NULL, bwrap->lock_files.at[i]);
-	json_close(json, ']');
+	json_fds(json, "seccompFds", bwrap->seccomp_fds.at,
+		 bwrap->seccomp_fds.count);
+	json_strings(json, "lockFiles", bwrap->lock_files.at,
+		     bwrap->lock_files.count);
 	json_open(json, "capabilities", '[');
 	for (size_t i = 0; i < bwrap->caps.count; i++) {
 		const struct cap_step *step = &bwrap->caps.at[i];

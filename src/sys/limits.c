@@ -69,16 +69,22 @@ static bool limits_is_core_zero(enum limits_kind kind, rlim_t wanted,
 	return kind == LIMITS_CORE && wanted == LIMITS_CORE_NONE && hard == 0;
 }
 
+/* @value as the kernel wants it, and what there is now. */
+static int limits_look(enum limits_kind kind, uint64_t value,
+		       rlim_t *ret_wanted, struct rlimit *ret_now,
+		       struct error *err)
+{
+	int result = limits_convert(kind, value, ret_wanted, err);
+
+	return result < 0 ? result : limits_get(kind, ret_now, err);
+}
+
 int limits_set(enum limits_kind kind, uint64_t value, struct error *err)
 {
 	struct rlimit old, new;
 	rlim_t wanted = 0;
-	int result;
+	int result = limits_look(kind, value, &wanted, &old, err);
 
-	result = limits_convert(kind, value, &wanted, err);
-	if (result < 0)
-		return result;
-	result = limits_get(kind, &old, err);
 	if (result < 0)
 		return result;
 	if (limits_is_core_zero(kind, wanted, old.rlim_max))
@@ -105,12 +111,8 @@ int limits_verify(enum limits_kind kind, uint64_t value, struct error *err)
 {
 	struct rlimit now;
 	rlim_t wanted = 0;
-	int result;
+	int result = limits_look(kind, value, &wanted, &now, err);
 
-	result = limits_convert(kind, value, &wanted, err);
-	if (result < 0)
-		return result;
-	result = limits_get(kind, &now, err);
 	if (result < 0)
 		return result;
 	if (now.rlim_cur == wanted && now.rlim_max == wanted)
