@@ -79,13 +79,18 @@ static void hold_a_secret(struct scene *scene)
 	scene->program.set = secret;
 }
 
-ATTACK(process, environment_of_pid_1, .weak = BWRAP, .bait = hold_a_secret)
+static bool shows_the_secret(const char *path)
 {
 	char text[65536];
-	int fd = open("/proc/1/environ", O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text));
 
 	return length > 0 && memmem(text, (size_t)length, "hunter2", 7);
+}
+
+ATTACK(process, environment_of_pid_1, .weak = BWRAP, .bait = hold_a_secret)
+{
+	return shows_the_secret("/proc/1/environ");
 }
 
 static void pass_a_secret(struct scene *scene)
@@ -96,11 +101,7 @@ static void pass_a_secret(struct scene *scene)
 
 ATTACK(process, arguments_of_pid_1, .weak = BWRAP, .bait = pass_a_secret)
 {
-	char text[65536];
-	int fd = open("/proc/1/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text));
-
-	return length > 0 && memmem(text, (size_t)length, "hunter2", 7);
+	return shows_the_secret("/proc/1/cmdline");
 }
 
 /* What makes a loader, a shell or an interpreter run something. */

@@ -4,28 +4,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static struct arena *arena;
-static struct plan *plan;
-static struct error err;
+#include "blank_plan.h"
 
-static void setup(void)
-{
-	arena = arena_new();
-	plan = plan_new(arena, PLAN_RULES_PROFILE);
-	memset(&err, 0, sizeof(err));
-}
-
-static void teardown(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(check, .init = setup, .fini = teardown);
-
-static struct origin line(unsigned number)
-{
-	return (struct origin){ ORIGIN_FILE, number, "p.ini" };
-}
+TestSuite(check, .init = plan_setup, .fini = plan_teardown);
 
 static struct op *add(enum op_kind kind, enum op_phase phase,
 		      const char *dest, unsigned number)

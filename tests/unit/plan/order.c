@@ -7,28 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct arena *arena;
-static struct plan *plan;
-static struct error err;
+#include "blank_plan.h"
 
-static void setup(void)
-{
-	arena = arena_new();
-	plan = plan_new(arena, PLAN_RULES_PROFILE);
-	memset(&err, 0, sizeof(err));
-}
-
-static void teardown(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(order, .init = setup, .fini = teardown);
-
-static struct origin line(unsigned number)
-{
-	return (struct origin){ ORIGIN_FILE, number, "p.ini" };
-}
+TestSuite(order, .init = plan_setup, .fini = plan_teardown);
 
 static struct op *add(enum op_kind kind, enum op_role role, const char *dest,
 		      unsigned number)
@@ -383,7 +364,7 @@ Test(order, any_order_of_writing_gives_the_same_view)
 			order[j] = kept;
 		}
 		arena_free(arena);
-		setup();
+		plan_setup();
 		set_workspace("/tmp/w", WORKSPACE_RW);
 		for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 			add(wanted[order[i]].kind, wanted[order[i]].role,
