@@ -138,15 +138,26 @@ int kernelfs_proc(struct child *child, const struct op *op,
 
 /* ---- /sys ------------------------------------------------------------------- */
 
-/*
- * What is empty in every sysfs until the host mounts something there, and
- * what tells of the machine or of what it does at the moment.
- */
+/* What tells of the machine, or of what it does at the moment. */
 static const char *const sys_covers[] = {
-	"firmware", "devices/virtual/powercap", "kernel/debug",
-	"kernel/security", "kernel/tracing", "fs/bpf", "fs/cgroup",
-	"fs/pstore",
+	"firmware", "devices/virtual/powercap",
 };
+
+/* Empty in every sysfs until the host mounts something there. */
+static const char *const sys_mount_points[] = {
+	"kernel/debug", "kernel/security", "kernel/tracing", "fs/bpf",
+	"fs/cgroup", "fs/pstore",
+};
+
+static int cover_all(struct child *child, int sys, const char *const *names,
+		     size_t count, struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < count; i++)
+		r = cover_blank(child, sys, names[i], BLANK_DIRECTORY, err);
+	return r;
+}
 
 /*
  * How hot a processor gets tells what others do with it.  All have a count of
@@ -182,7 +193,8 @@ static int cover_heat(struct child *child, int sys, struct error *err)
  * A sysfs shows the devices of the network namespace that it was mounted in:
  * the host's is replaced by one of ours.  The kernel allows that to whom the
  * network belongs and who could see all of the host's; in containers that
- * show less the host's stays, with its network devices.
+ * show less the host's stays, with its network devices and with what is
+ * mounted in it.  Returns whether it is ours.
  */
 static int renew_sys(struct child *child, int *sys, struct error *err)
 {
@@ -200,7 +212,7 @@ static int renew_sys(struct child *child, int *sys, struct error *err)
 		return error_result(err);
 	close(*sys);
 	*sys = take_fd(&mount);
-	return 0;
+	return 1;
 }
 
 int kernelfs_sys(struct child *child, struct error *err)
@@ -218,8 +230,11 @@ int kernelfs_sys(struct child *child, struct error *err)
 	if (fs.f_type != SYSFS_MAGIC)
 		return 0;
 	r = renew_sys(child, &sys, err);
-	for (size_t i = 0; !r && i < ARRAY_SIZE(sys_covers); i++)
-		r = cover_blank(child, sys, sys_covers[i], BLANK_DIRECTORY,
-				err);
-	return r ? r : cover_heat(child, sys, err);
+	if (!r)
+		r = cover_all(child, sys, sys_mount_points,
+			      ARRAY_SIZE(sys_mount_points), err);
+	if (r < 0 || cover_all(child, sys, sys_covers, ARRAY_SIZE(sys_covers),
+			       err) < 0)
+		return error_result(err);
+	return cover_heat(child, sys, err);
 }

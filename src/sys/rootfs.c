@@ -80,22 +80,22 @@ struct walk {
 	int root;
 	rootfs_guard_fn guard;
 	void *data;
-	char real[PATH_MAX]; /* resolved so far, "" is the root */
-	char todo[PATH_MAX]; /* still to come */
 	int links;
+	/* In its buffers: what is resolved so far, and what is to come. */
+	struct rootfs_part *part;
 };
 
-/* The directory that walk->real names. */
+/* The directory where the walk is. */
 static int walk_open(const struct walk *walk)
 {
-	return open_below(walk->root, walk->real, O_NOFOLLOW,
+	return open_below(walk->root, walk->part->real, O_NOFOLLOW,
 			  RESOLVE_NO_SYMLINKS);
 }
 
-/* Cut the last component of walk->real. */
+/* Cut the last component of what is resolved. */
 static void walk_up(struct walk *walk)
 {
-	char *slash = strrchr(walk->real, '/');
+	char *slash = strrchr(walk->part->real, '/');
 
 	if (slash)
 		*slash = '\0';
@@ -116,25 +116,26 @@ static int walk_link(struct walk *walk, int directory, int link,
 		return -errno;
 	target[length] = '\0';
 	if (target[0] == '/')
-		walk->real[0] = '\0';
+		walk->part->real[0] = '\0';
 	if (snprintf(todo, sizeof(todo), "%s/%s", target, behind) >=
 	    (int)sizeof(todo))
 		return -ENAMETOOLONG;
-	memcpy(walk->todo, todo, sizeof(todo));
+	memcpy(walk->part->todo, todo, strlen(todo) + 1);
 	return 0;
 }
 
 /*
  * One component.  Returns 1 when there is more to do, 0 when the walk ends
- * here with @part filled, or a negative errno.
+ * here with its part filled, or a negative errno.
  */
-static int walk_step(struct walk *walk, struct rootfs_part *part)
+static int walk_step(struct walk *walk)
 {
+	struct rootfs_part *part = walk->part;
 	auto_close int directory = -EBADF, next = -EBADF;
 	mode_t type = 0;
 	int r;
-	const char *start = walk->todo + strspn(walk->todo, "/");
-	size_t length = strcspn(start, "/"), used = strlen(walk->real);
+	const char *start = part->todo + strspn(part->todo, "/");
+	size_t length = strcspn(start, "/"), used = strlen(part->real);
 	char name[NAME_MAX + 1];
 	const char *behind = start + length;
 	bool is_dots;
@@ -148,7 +149,7 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 		r = find_type(directory, &part->type);
 		if (r < 0)
 			return r;
-		part->rest[0] = '\0';
+		part->rest = "";
 		part->fd = take_fd(&directory);
 		return 0;
 	}
@@ -161,7 +162,7 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 	if (next >= 0 && is_dots) {
 		if (name[1])
 			walk_up(walk);
-		memmove(walk->todo, behind, strlen(behind) + 1);
+		memmove(part->todo, behind, strlen(behind) + 1);
 		return 1;
 	}
 	if (next < 0) {
@@ -171,8 +172,7 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 		r = find_type(directory, &part->type);
 		if (r < 0)
 			return r;
-		snprintf(part->rest, sizeof(part->rest), "%s", start);
-		memcpy(part->real, walk->real, used + 1);
+		part->rest = start;
 		part->fd = take_fd(&directory);
 		return 0;
 	}
@@ -183,32 +183,30 @@ static int walk_step(struct walk *walk, struct rootfs_part *part)
 	}
 	if (r < 0)
 		return r;
-	if (used + length + 2 > sizeof(walk->real))
+	if (used + length + 2 > sizeof(part->real))
 		return -ENAMETOOLONG;
-	walk->real[used] = '/';
-	memcpy(walk->real + used + 1, name, length + 1);
-	memmove(walk->todo, behind, strlen(behind) + 1);
+	part->real[used] = '/';
+	memcpy(part->real + used + 1, name, length + 1);
+	memmove(part->todo, behind, strlen(behind) + 1);
 	return 1;
 }
 
 static int walk_slowly(int root, const char *path, rootfs_guard_fn guard,
 		       void *data, struct rootfs_part *part)
 {
-	struct walk walk;
+	struct walk walk = {
+		.root = root, .guard = guard, .data = data, .part = part,
+	};
+	size_t length = strlen(path);
 	int r;
 
-	/* Not as a whole: two pages of it would be cleared. */
-	walk.root = root;
-	walk.guard = guard;
-	walk.data = data;
-	walk.real[0] = '\0';
-	walk.links = 0;
 	part->is_closed = false;
-	if (snprintf(walk.todo, sizeof(walk.todo), "%s", path) >=
-	    (int)sizeof(walk.todo))
+	part->real[0] = '\0';
+	if (length >= sizeof(part->todo))
 		return -ENAMETOOLONG;
+	memcpy(part->todo, path, length + 1);
 	do
-		r = walk_step(&walk, part);
+		r = walk_step(&walk);
 	while (r > 0);
 	return r;
 }
@@ -334,7 +332,7 @@ int rootfs_walk(int root, const char *path, rootfs_guard_fn guard, void *data,
 			return error_set(err, -r, "stat '%s'", path);
 		}
 		ret_part->fd = fd;
-		ret_part->rest[0] = '\0';
+		ret_part->rest = "";
 		return 0;
 	}
 	r = walk_slowly(root, path, guard, data, ret_part);

@@ -34,12 +34,13 @@ int rootfs_open(int root, const char *path, enum rootfs_follow follow,
 struct rootfs_part {
 	int fd;      /* directory, or whatever stands in the way */
 	mode_t type; /* S_IFMT bits of @fd */
-	char rest[PATH_MAX]; /* what is missing below it, symlinks resolved;
-			      * empty when all is there */
-	char real[PATH_MAX]; /* path of @fd below the root without symlinks,
-			      * "" is the root; set when @rest is not empty */
 	bool is_closed; /* what is in @fd may not be searched: @rest may or
 			 * may not be there, and nothing of it can be seen */
+	const char *rest; /* what is missing below it, symlinks resolved;
+			   * empty when all is there; lies in @todo */
+	char real[PATH_MAX]; /* path of @fd below the root without symlinks,
+			      * "" is the root; set when @rest is not empty */
+	char todo[PATH_MAX]; /* of the walk */
 };
 
 /*
