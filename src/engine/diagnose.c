@@ -466,7 +466,7 @@ static const struct check other_checks[] = {
 
 /* A call without a name was not refused by anybody. */
 static const struct check no_checks[] = {
-	{ NULL, 0 },
+	{ is_too_many_files, CONDITION_OPEN_FILES }, { NULL, 0 },
 };
 
 /* ---- which checks --------------------------------------------------------------- */

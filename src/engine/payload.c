@@ -274,8 +274,9 @@ static int payload_steps(struct child *child, struct error *err)
 	if (child->plan->security.tty == TTY_NONE && getsid(0) != getpid() &&
 	    setsid() < 0)
 		return error_call(err, errno, "setsid", "setsid");
-	if (prepare_payload(run, err) < 0 || confine_payload(child, err) < 0 ||
-	    close_fds(child, err) < 0)
+	/* Closing may take a descriptor more than the payload is to have. */
+	if (prepare_payload(run, err) < 0 || close_fds(child, err) < 0 ||
+	    confine_payload(child, err) < 0)
 		return error_result(err);
 	run->progress->stage = STAGE_EXEC;
 	if (report_wants_payload(run) &&

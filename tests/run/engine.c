@@ -208,6 +208,19 @@ Test(engine, descriptors_without_close_range)
 	expect_out(run_without(filtered, argv), expected->out);
 }
 
+/* As few as the loader needs for a library. */
+Test(engine, few_descriptors_without_close_range)
+{
+	static const struct refusal missing[] = { { "close_range", ENOSYS },
+						  { 0 } };
+	struct box *box = box_make();
+
+	box_profile(box, "[limits]\nopen-files = 4\n%s", own_id());
+	expect_out(run_without(missing, BOX_ARGV(box, "sh", "-c",
+		   "ulimit -n; ulimit -Hn")), "4\n4\n");
+	box_expect_clean(box);
+}
+
 /* ---- what is mounted below a source ---------------------------------------- */
 
 #define TRICKY "a b\tc\\d"
