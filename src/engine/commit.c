@@ -329,9 +329,11 @@ void commit_recover(const struct run *run)
 {
 	struct error ignored;
 
+	/* What an earlier run left is none of a check's. */
+	if (!run->commit || run->options->is_check)
+		return;
 	/* The lock is the monitor's, and with the descriptor ours. */
-	if (!run->commit || journal_lock(&run->commit->place, LOCK_WAIT_MS,
-					 &ignored) < 0)
+	if (journal_lock(&run->commit->place, LOCK_WAIT_MS, &ignored) < 0)
 		return;
 	journal_settle(&run->commit->place, &ignored);
 	journal_unlock(&run->commit->place);
