@@ -542,13 +542,16 @@ static const char *ours_by_name(void)
 static void expect_nobody_left(const struct running *run)
 {
 	const struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
+	const pid_t *left = host_descendants();
 
-	for (int i = 0; i < 1000 && *host_descendants(); i++)
+	for (int i = 0; i < 1000 && *left; i++) {
 		nanosleep(&moment, NULL);
-	cr_expect(!*host_descendants(), "%s (%s:%u): process %d is left",
-		  run->is->name, run->is->file, run->is->line,
-		  (int)*host_descendants());
-	host_kill_descendants();
+		left = host_descendants();
+	}
+	cr_expect(!*left, "%s (%s:%u): process %d is left", run->is->name,
+		  run->is->file, run->is->line, (int)*left);
+	if (*left)
+		host_kill_descendants();
 }
 
 static bool is_for_us(const struct compat_case *is)

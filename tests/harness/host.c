@@ -77,26 +77,28 @@ static bool is_owned(pid_t pid)
 static bool read_ancestry(const char *pid, struct ancestry *ret)
 {
 	char path[300], line[1024], *open_paren, *close_paren, state;
-	FILE *file;
-	bool ok = false;
+	ssize_t length;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return false;
-	if (fgets(line, sizeof(line), file) &&
-	    (open_paren = strchr(line, '(')) &&
-	    (close_paren = strrchr(line, ')')) &&
-	    sscanf(close_paren + 1, " %c %d", &state, &ret->parent) == 2) {
-		*close_paren = '\0';
-		snprintf(ret->name, sizeof(ret->name), "%s", open_paren + 1);
-		ret->pid = (pid_t)strtol(pid, NULL, 10);
-		ret->zombie = state == 'Z' || state == 'X';
-		ret->ours = false;
-		ok = true;
-	}
-	fclose(file);
-	return ok;
+	length = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (length <= 0)
+		return false;
+	line[length] = '\0';
+	if (!(open_paren = strchr(line, '(')) ||
+	    !(close_paren = strrchr(line, ')')) ||
+	    sscanf(close_paren + 1, " %c %d", &state, &ret->parent) != 2)
+		return false;
+	*close_paren = '\0';
+	snprintf(ret->name, sizeof(ret->name), "%s", open_paren + 1);
+	ret->pid = (pid_t)strtol(pid, NULL, 10);
+	ret->zombie = state == 'Z' || state == 'X';
+	ret->ours = false;
+	return true;
 }
 
 /* Whether @pid is this process or is marked as one that descends from it. */
@@ -110,11 +112,15 @@ static bool is_ours(const struct ancestry *all, size_t count, pid_t pid)
 	return false;
 }
 
-/* All processes; those that descend from this one are marked. */
+/*
+ * All processes, those that descend from this one are marked; until the next
+ * call, since an arena that grew with each would make each fork longer.
+ */
 static struct ancestry *read_processes(size_t *ret_count)
 {
-	size_t count = 0, size = 1024;
-	struct ancestry *all = arena_take(size * sizeof(*all));
+	static struct ancestry *all;
+	static size_t size;
+	size_t count = 0;
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	bool more = true;
@@ -126,12 +132,10 @@ static struct ancestry *read_processes(size_t *ret_count)
 		    strlen(entry->d_name))
 			continue;
 		if (count == size) {
-			struct ancestry *bigger =
-				arena_take(2 * size * sizeof(*all));
-
-			memcpy(bigger, all, size * sizeof(*all));
-			all = bigger;
-			size *= 2;
+			size = size ? 2 * size : 256;
+			all = realloc(all, size * sizeof(*all));
+			if (!all)
+				harness_fail("host: out of memory");
 		}
 		if (read_ancestry(entry->d_name, &all[count]))
 			count++;

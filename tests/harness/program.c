@@ -108,6 +108,14 @@ static _Noreturn void child_fail(const struct start *start, const char *step)
 	_exit(99);
 }
 
+static void child_close(int first, int last)
+{
+	if (syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	while (first <= last)
+		close(first++);
+}
+
 static void child_place_fds(struct start *start)
 {
 	bool keep[FD_LIMIT] = { false };
@@ -131,9 +139,13 @@ static void child_place_fds(struct start *start)
 			child_fail(start, "dup2");
 		keep[fd->to] = fd->from >= 0;
 	}
-	for (int fd = 0; fd < FD_LIMIT; fd++)
-		if (!keep[fd] && fd != start->fault)
-			close(fd);
+	keep[start->fault] = true;
+	for (int fd = 0, first; fd < FD_LIMIT; fd++) {
+		for (first = fd; fd < FD_LIMIT && !keep[fd]; fd++)
+			;
+		if (fd > first)
+			child_close(first, fd - 1);
+	}
 	/* ENOSYS before 5.9: tests open nothing up there. */
 	syscall(SYS_close_range, FD_LIMIT, ~0U, 0);
 }
