@@ -96,14 +96,7 @@ const char *sbx_helper(const char *name)
 
 bool sbx_sanitized(void)
 {
-#ifdef __SANITIZE_ADDRESS__ /* both are built with the same options */
-	return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-	return true;
-#endif
-#endif
-	return false;
+	return SANITIZED;
 }
 
 /*
