@@ -153,8 +153,11 @@ static int parse_one(struct parse *parse, struct error *err)
 	value = strcmp(option->name, word)
 		? word + strlen(option->name) + 1 : NULL;
 	if (!value && !(option->flags & OPTION_MAY_HAVE_VALUE)) {
-		if (words->count - words->next < option->values)
+		if (words->count - words->next < option->values) {
+			/* Those that are there are values all the same. */
+			words->next = words->count;
 			return too_few_words(option, err);
+		}
 		values = words->at + words->next;
 		words->next += option->values;
 	}

@@ -284,6 +284,12 @@ Test(native, words_that_may_name_no_audit_file)
 	cr_expect_null(plan->report.audit_file);
 	cr_expect_lt(RUN("--set=x", "--run-id", "--audit-file", "/a"), 0);
 	cr_expect_null(plan->report.audit_file);
+	/* Too few values are values, too. */
+	expect_error(RUN("--ro-bind", "--audit-file=/a"),
+		     "--ro-bind takes two arguments");
+	cr_expect_null(plan->report.audit_file);
+	cr_expect_lt(RUN("--set=x", "--setenv", "--audit-file=/a"), 0);
+	cr_expect_null(plan->report.audit_file);
 }
 
 /* The profile names it, and the line is wrong. */
