@@ -92,7 +92,8 @@ int landing_finish(struct monitor *monitor, struct engine_outcome *outcome,
 	struct error lost = { 0 };
 	int r = results_finish(run, succeeded, &question, &lost);
 
-	if (r == -ECANCELED) {
+	/* A file system may say so, too, which is a loss. */
+	if (r == -ECANCELED && (monitor->caller_gone || monitor->stop_signal)) {
 		outcome->status = 128 + (monitor->caller_gone ? SIGKILL :
 					 monitor->stop_signal);
 		return 0;

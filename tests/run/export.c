@@ -374,6 +374,25 @@ Test(export, on_a_full_disk)
 	umount2(disk, MNT_DETACH);
 }
 
+/* Nobody has told it to end: the file system calls it so. */
+Test(export, of_what_cannot_be_copied)
+{
+	static const char *const errors[] = { "EIO", "ECANCELED" };
+	struct box *box = make_place();
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		const struct outcome *o = program_run(&(struct program){
+			.argv = ARGV(sbx_helper("inject"), "--fail",
+				     arena_format("0:pwrite64:1=%s", errors[i]),
+				     "--", sbx_launch(), "--profile",
+				     box->profile, "--", "sh", "-c",
+				     "echo x >new") });
+
+		expect_none(box, o, 125);
+		expect_err_has(o, "export the changes: copy 'new'");
+	}
+}
+
 static bool has_begun(const struct box *box)
 {
 	return strcmp(directory_names(box->top), "conf work ") != 0;
