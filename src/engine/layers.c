@@ -210,7 +210,7 @@ void layers_explain(const struct child *child, const struct op *op,
 		bool at_any_error; /* false: only EINVAL is because of it */
 	} faults[] = {
 		{ has_bad_upper, CONDITION_OVERLAY_UPPER, true },
-		{ has_too_many, CONDITION_OVERLAY_COUNT },
+		{ has_too_many, CONDITION_OVERLAY_COUNT, true },
 		{ has_bad_work, CONDITION_OVERLAY_WORK },
 		{ has_bad_lower, CONDITION_OVERLAY_LOWER_KIND },
 		{ has_mount_below, CONDITION_OVERLAY_LOWER },
