@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What the payload may no longer do, in the order in which it can still be
- * said: limits and keyrings first, then capabilities, then the filter.
+ * said: limits and keyrings first, then capabilities, then the filter.  After
+ * an exec(2) a signal of the caller's is ignored or as by default, so that of
+ * those that the monitor does not set itself the ignored ones are reset.
  *
  * Most of it is done once, in the child that becomes PID 1, and is inherited;
  * the limits on processes and open files are set by the payload itself, last,
@@ -80,10 +82,12 @@ static int confine_profile(struct child *child, struct error *err)
 	const struct plan_security *security = &child->plan->security;
 	bool has_filter = security->seccomp == SECCOMP_DEFAULT;
 	unsigned flags = filter_flags(child);
+	uint64_t ignored;
 
 	if (set_rlimits(child, err) < 0 ||
 	    keyring_join_new(has_filter, err) < 0 ||
-	    caps_drop_all(child->procfs, err) < 0 ||
+	    caps_drop_all(child->procfs, &ignored, err) < 0 ||
+	    proc_reset_signals(ignored, err) < 0 ||
 	    caps_no_new_privs(err) < 0 || fence_raise(child, err) < 0 ||
 	    proc_set_dumpable(false, err) < 0)
 		return error_result(err);

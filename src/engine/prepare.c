@@ -90,9 +90,6 @@ static int prepare_signals(struct run *run, struct error *err)
 	sigemptyset(&run->caller_ignored);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(monitor_signals); i++)
 		r = prepare_signal(run, monitor_signals[i], err);
-	/* bubblewrap leaves the others as they are. */
-	if (!r && is_profile(run))
-		r = proc_reset_signals(err);
 	if (r < 0)
 		return r;
 

@@ -88,8 +88,15 @@ static uint64_t *caps_set(struct caps_state *state, size_t set)
 }
 
 /* All sets from the text of a status file; false: they are not all there. */
-static bool caps_parse_status(const char *text, struct caps_state *state)
+static bool caps_parse_status(const char *text, struct caps_state *state,
+			      uint64_t *ret_ignored)
 {
+	static const char ignored[] = "\nSigIgn:\t";
+
+	text = strstr(text, ignored);
+	if (!text)
+		return false;
+	*ret_ignored = strtoull(text + strlen(ignored), NULL, 16);
 	for (size_t i = 0; i < ARRAY_SIZE(caps_sets); i++) {
 		/* In the file's order, so each search goes on from the last */
 		text = strstr(text, caps_sets[i].label);
@@ -101,7 +108,8 @@ static bool caps_parse_status(const char *text, struct caps_state *state)
 	return true;
 }
 
-static bool caps_read_status(int procfs, struct caps_state *state)
+static bool caps_read_status(int procfs, struct caps_state *state,
+			     uint64_t *ret_ignored)
 {
 	auto_close int fd = -EBADF;
 	struct error ignored;
@@ -119,7 +127,7 @@ static bool caps_read_status(int procfs, struct caps_state *state)
 	if (size < 0)
 		return false;
 	text[size] = '\0';
-	return caps_parse_status(text, state);
+	return caps_parse_status(text, state, ret_ignored);
 }
 
 /* The sets that one call tells. */
@@ -170,12 +178,15 @@ static int caps_ask_kernel(struct caps_state *state, struct error *err)
 	return 0;
 }
 
-int caps_read(int procfs, struct caps_state *ret_state, struct error *err)
+static int caps_read_all(int procfs, struct caps_state *ret_state,
+			 uint64_t *ret_ignored, struct error *err)
 {
 	struct caps_state state = { .effective = 0 };
+	uint64_t ignored = 0;
 	int result, bits;
 
-	if (!caps_read_status(procfs, &state)) {
+	if (!caps_read_status(procfs, &state, &ignored)) {
+		ignored = UINT64_MAX;
 		result = caps_ask_kernel(&state, err);
 		if (result < 0)
 			return result;
@@ -187,7 +198,15 @@ int caps_read(int procfs, struct caps_state *ret_state, struct error *err)
 	state.securebits = (unsigned)bits;
 	state.no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 	*ret_state = state;
+	*ret_ignored = ignored;
 	return 0;
+}
+
+int caps_read(int procfs, struct caps_state *ret_state, struct error *err)
+{
+	uint64_t unused;
+
+	return caps_read_all(procfs, ret_state, &unused, err);
 }
 
 /* ---- setting --------------------------------------------------------------- */
@@ -237,12 +256,13 @@ int caps_apply(uint64_t keep, bool ambient, struct error *err)
 }
 
 /* Is everything gone, as the kernel says? */
-static int caps_verify_none(int procfs, struct error *err)
+static int caps_verify_none(int procfs, uint64_t *ret_ignored,
+			    struct error *err)
 {
 	struct caps_state state;
 	int result;
 
-	result = caps_read(procfs, &state, err);
+	result = caps_read_all(procfs, &state, ret_ignored, err);
 	if (result < 0)
 		return result;
 	for (size_t i = 0; i < ARRAY_SIZE(caps_sets); i++)
@@ -260,8 +280,9 @@ static int caps_verify_none(int procfs, struct error *err)
 	return 0;
 }
 
-int caps_drop_all(int procfs, struct error *err)
+int caps_drop_all(int procfs, uint64_t *ret_ignored, struct error *err)
 {
+	uint64_t unused;
 	int result;
 
 	/* Refused: said by what it left behind, when that is read back */
@@ -275,7 +296,8 @@ int caps_drop_all(int procfs, struct error *err)
 	result = caps_apply(0, false, err);
 	if (result < 0)
 		return result;
-	return caps_verify_none(procfs, err);
+	return caps_verify_none(procfs, ret_ignored ? ret_ignored : &unused,
+				err);
 }
 
 int caps_no_new_privs(struct error *err)

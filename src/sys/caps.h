@@ -38,8 +38,12 @@ uint64_t caps_all(void);
  * (@procfs as above): a difference is an error.  Needs CAP_SETPCAP, as the
  * first process of a new user namespace has it, unless all of this already
  * holds.
+ *
+ * To open that file again would cost more than all of it, so @ret_ignored,
+ * if not NULL, gets what else it says: the signals that are ignored (bit
+ * N - 1: signal N), or all where it cannot be read.
  */
-int caps_drop_all(int procfs, struct error *err);
+int caps_drop_all(int procfs, uint64_t *ret_ignored, struct error *err);
 
 /*
  * Remove everything but @keep from the bounding set.  Where the kernel

@@ -130,8 +130,11 @@ int proc_give_up_first(int procfs, int by, int *ret_before,
  * a process that is not dumpable can no longer open the file.
  */
 int proc_give_up_later(int fd, int before, struct error *err);
-/* Every signal has its default action; what is blocked stays so. */
-int proc_reset_signals(struct error *err);
+/*
+ * Every signal of @set (bit N - 1: signal N) has its default action; what is
+ * blocked stays so.
+ */
+int proc_reset_signals(uint64_t set, struct error *err);
 
 /*
  * Get SIGKILL when the thread that made this process ends, and check that it

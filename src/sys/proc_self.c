@@ -189,7 +189,7 @@ int proc_give_up_first(int procfs, int by, int *ret_before, struct error *err)
 	return take_fd(&fd);
 }
 
-int proc_reset_signals(struct error *err)
+int proc_reset_signals(uint64_t set, struct error *err)
 {
 	/*
 	 * An all-zero struct of the kernel's is SIG_DFL without flags on
@@ -199,7 +199,8 @@ int proc_reset_signals(struct error *err)
 	static const uint64_t default_action[16];
 
 	for (int signal = 1; signal < _NSIG; signal++) {
-		if (signal == SIGKILL || signal == SIGSTOP)
+		if (!(set >> (signal - 1) & 1) || signal == SIGKILL ||
+		    signal == SIGSTOP)
 			continue;
 		if (syscall(SYS_rt_sigaction, signal, default_action, NULL,
 			    _NSIG / 8) < 0)

@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -46,7 +47,7 @@ static int drop_all(const void *unused)
 {
 	struct caps_state state;
 
-	ATTEMPT(caps_drop_all(-EBADF, &err));
+	ATTEMPT(caps_drop_all(-EBADF, NULL, &err));
 	ATTEMPT(caps_read(-EBADF, &state, &err));
 	CHECK(!(state.effective | state.permitted | state.inheritable |
 		state.bounding | state.ambient));
@@ -57,7 +58,7 @@ static int drop_all(const void *unused)
 	       SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED |
 	       SECBIT_KEEP_CAPS_LOCKED));
 	/* And a second time, where nothing is left to do it with */
-	ATTEMPT(caps_drop_all(-EBADF, &err));
+	ATTEMPT(caps_drop_all(-EBADF, NULL, &err));
 	return 0;
 }
 
@@ -83,7 +84,7 @@ Test(caps, drops_all_as_root)
 
 static int drop_and_hold(const void *unused)
 {
-	ATTEMPT(caps_drop_all(-EBADF, &err));
+	ATTEMPT(caps_drop_all(-EBADF, NULL, &err));
 	CHECK(prctl(PR_SET_SECUREBITS, 0) < 0 && errno == EPERM);
 	CHECK(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_CHOWN, 0, 0) <
 	      0);
@@ -99,7 +100,7 @@ Test(caps, nothing_brings_them_back)
 static int drop_without_right(const void *unused)
 {
 	ATTEMPT(caps_apply(0, false, &err));
-	REFUSED(caps_drop_all(-EBADF, &err), EPERM,
+	REFUSED(caps_drop_all(-EBADF, NULL, &err), EPERM,
 		"the bounding set is not empty");
 	return 0;
 }
@@ -212,7 +213,7 @@ static int apply_in_clones(const void *unused)
 		    caps_read(-EBADF, &state, &err) < 0 ||
 		    state.permitted != keep)
 			_exit(1);
-		_exit(caps_drop_all(-EBADF, &err) < 0 ? 2 : 0);
+		_exit(caps_drop_all(-EBADF, NULL, &err) < 0 ? 2 : 0);
 	}
 	ATTEMPT(proc_child_wait(pidfd, pid, true, &status, NULL, &err));
 	CHECK(status == 0);
@@ -243,14 +244,29 @@ static int read_both_ways(const void *unused)
 static int drop_all_without_proc(const void *unused)
 {
 	int nowhere = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t ignored = 0;
 
-	ATTEMPT(caps_drop_all(nowhere, &err));
+	ATTEMPT(caps_drop_all(nowhere, &ignored, &err));
+	CHECK(ignored == UINT64_MAX);
+	return 0;
+}
+
+static int drop_all_and_tell_signals(const void *unused)
+{
+	uint64_t ignored = 0;
+
+	for (int number = 1; number <= SIGRTMAX; number++)
+		signal(number, number == SIGALRM || number == SIGRTMAX ?
+		       SIG_IGN : SIG_DFL);
+	ATTEMPT(caps_drop_all(-EBADF, &ignored, &err));
+	CHECK(ignored == (1ULL << (SIGALRM - 1) | 1ULL << (SIGRTMAX - 1)));
 	return 0;
 }
 
 Test(caps, reads_with_and_without_proc)
 {
 	expect_passes(drop_all_without_proc, .unshare = CLONE_NEWUSER);
+	expect_passes(drop_all_and_tell_signals, .unshare = CLONE_NEWUSER);
 	expect_passes(read_both_ways, .unshare = CLONE_NEWUSER);
 }
 

@@ -367,7 +367,9 @@ static int reset_signals(const void *unused)
 	for (int signal = 1; signal < _NSIG; signal++)
 		syscall(SYS_rt_sigaction, signal, ignore, NULL, 8);
 	CHECK(strcmp(status_line("SigIgn"), "fffffffffffbfeff") == 0);
-	ATTEMPT(proc_reset_signals(&err));
+	ATTEMPT(proc_reset_signals(1ULL << (SIGALRM - 1), &err));
+	CHECK(strcmp(status_line("SigIgn"), "fffffffffffbdeff") == 0);
+	ATTEMPT(proc_reset_signals(UINT64_MAX, &err));
 	CHECK(strcmp(status_line("SigIgn"), "0000000000000000") == 0);
 	CHECK(strcmp(status_line("SigCgt"), "0000000000000000") == 0);
 	return 0;
