@@ -141,7 +141,7 @@ _Noreturn void child_run(struct run *run)
 	struct child child = {
 		.run = run, .plan = run->plan, .arena = run->arena,
 		.sources = run->sources, .root = -EBADF, .procfs = -EBADF,
-		.blank = -EBADF, .spares = { -EBADF, -EBADF, -EBADF },
+		.blank = -EBADF, .spares = { [0 ... BLANK_COUNT - 1] = -EBADF },
 	};
 	struct message failure = { .kind = MESSAGE_ERROR };
 	struct error *err = &failure.error;

@@ -21,6 +21,16 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
+/* Take over @failure, which is none where a name is missing. */
+static int unless_missing(int r, const struct error *failure,
+			  struct error *err)
+{
+	if (r == -ENOENT)
+		return 0;
+	*err = *failure;
+	return r;
+}
+
 /*
  * Cover @name below @directory by an empty object.  One that found no place
  * serves the next name: some are missing in every kernel.
@@ -29,18 +39,18 @@ static int cover_blank(struct child *child, int directory, const char *name,
 		       enum blank blank, struct error *err)
 {
 	int *spare = &child->spares[blank];
+	struct error failure;
 	int r;
 
 	if (*spare < 0)
 		*spare = apifs_blank(child, blank, err);
 	if (*spare < 0)
 		return *spare;
-	r = mountfd_attach_below(*spare, directory, name, err);
-	if (r == -ENOENT)
-		return 0;
-	if (!r)
-		mem_close_fd(spare);
-	return r;
+	r = mountfd_attach_below(*spare, directory, name, &failure);
+	if (r < 0)
+		return unless_missing(r, &failure, err);
+	mem_close_fd(spare);
+	return 0;
 }
 
 /* ---- /proc ------------------------------------------------------------------ */
@@ -78,16 +88,12 @@ static int fix(struct child *child, int proc, const char *name,
 		       MOUNT_ATTR_NODEV |
 		       (child_is_bwrap(child) ? 0 : MOUNT_ATTR_NOEXEC),
 	};
-	struct error missing;
+	struct error failure;
 	auto_close int mount = mountfd_clone(proc, name, MOUNTFD_NOFOLLOW,
-					     &missing);
+					     &failure);
 
-	if (mount == -ENOENT)
-		return 0;
-	if (mount < 0) {
-		*err = missing;
-		return mount;
-	}
+	if (mount < 0)
+		return unless_missing(mount, &failure, err);
 	if (mountfd_set_attr(mount, &read_only, err) < 0)
 		return error_result(err);
 	return mountfd_attach_below(mount, proc, name, err);

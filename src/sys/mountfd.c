@@ -94,17 +94,16 @@ int mountfd_attach_below(int mount, int directory, const char *name,
 	auto_close int point = -EBADF;
 
 	if (!mount_legacy_is_active()) {
-		if (!move_mount(mount, "", directory, name,
-				MOVE_MOUNT_F_EMPTY_PATH))
-			return 0;
-		return errno == ENOENT ? -ENOENT :
-		       error_call(err, mount_probe_failed(PROBE_MOVE_MOUNT),
-				  "move_mount", "move_mount on '%s'", name);
+		if (move_mount(mount, "", directory, name,
+			       MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return error_call(err,
+				mount_probe_failed(PROBE_MOVE_MOUNT),
+				"move_mount", "move_mount on '%s'", name);
+		return 0;
 	}
 	point = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (point < 0)
-		return errno == ENOENT ? -ENOENT :
-		       error_set(err, errno, "open '%s'", name);
+		return error_set(err, errno, "open '%s'", name);
 	return mount_legacy_attach(mount, point, name, err);
 }
 

@@ -55,8 +55,7 @@ int mountfd_attach(int mount, int target, const char *place,
 
 /*
  * The same on @name below @directory, where nobody but us and the kernel makes
- * names; a symlink is not followed.  -ENOENT, with @err untouched: there is no
- * such name.
+ * names; a symlink is not followed.  -ENOENT: there is no such name.
  */
 int mountfd_attach_below(int mount, int directory, const char *name,
 			 struct error *err);
