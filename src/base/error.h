@@ -51,7 +51,8 @@ int error_set(struct error *err, int code, const char *format, ...)
  * for the diagnosis of the failure.
  */
 int error_call(struct error *err, int code, const char *call,
-	       const char *format, ...) __attribute__((cold, format(printf, 4, 5)));
+	       const char *format, ...)
+	__attribute__((cold, format(printf, 4, 5)));
 
 /* Put "context: " before the text.  Returns -code (or -EINVAL). */
 int error_wrap(struct error *err, const char *format, ...)

@@ -198,15 +198,14 @@ static int caps_read_all(int procfs, struct caps_state *ret_state,
 	state.securebits = (unsigned)bits;
 	state.no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 	*ret_state = state;
-	*ret_ignored = ignored;
+	if (ret_ignored)
+		*ret_ignored = ignored;
 	return 0;
 }
 
 int caps_read(int procfs, struct caps_state *ret_state, struct error *err)
 {
-	uint64_t unused;
-
-	return caps_read_all(procfs, ret_state, &unused, err);
+	return caps_read_all(procfs, ret_state, NULL, err);
 }
 
 /* ---- setting --------------------------------------------------------------- */
@@ -282,7 +281,6 @@ static int caps_verify_none(int procfs, uint64_t *ret_ignored,
 
 int caps_drop_all(int procfs, uint64_t *ret_ignored, struct error *err)
 {
-	uint64_t unused;
 	int result;
 
 	/* Refused: said by what it left behind, when that is read back */
@@ -296,8 +294,7 @@ int caps_drop_all(int procfs, uint64_t *ret_ignored, struct error *err)
 	result = caps_apply(0, false, err);
 	if (result < 0)
 		return result;
-	return caps_verify_none(procfs, ret_ignored ? ret_ignored : &unused,
-				err);
+	return caps_verify_none(procfs, ret_ignored, err);
 }
 
 int caps_no_new_privs(struct error *err)

@@ -99,17 +99,21 @@ static struct root_mount root_mount(const char *path, int wanted,
 	return found;
 }
 
-enum surroundings_root surroundings_root(void)
+/* What a process is in that finds @own in its table. */
+static enum surroundings_root root_kind(struct root_mount own)
 {
-	bool elsewhere = false;
-	struct root_mount own = root_mount("/proc/self/mountinfo", 0,
-					   &elsewhere);
-
 	if (!own.id)
 		return access("/proc/self/mountinfo", R_OK) < 0 ?
 		       SURROUNDINGS_ROOT_MOUNT : SURROUNDINGS_ROOT_PLAIN;
 	return own.id == own.parent ? SURROUNDINGS_ROOT_FIRST :
 				      SURROUNDINGS_ROOT_MOUNT;
+}
+
+enum surroundings_root surroundings_root(void)
+{
+	bool elsewhere = false;
+
+	return root_kind(root_mount("/proc/self/mountinfo", 0, &elsewhere));
 }
 
 bool surroundings_are_chroot(void)
@@ -119,7 +123,7 @@ bool surroundings_are_chroot(void)
 					   &elsewhere);
 
 	if (!own.id)
-		return surroundings_root() == SURROUNDINGS_ROOT_PLAIN;
+		return root_kind(own) == SURROUNDINGS_ROOT_PLAIN;
 	/* The first process, in the same namespace, shows it elsewhere. */
 	elsewhere = false;
 	root_mount("/proc/1/mountinfo", own.id, &elsewhere);
