@@ -130,7 +130,7 @@ static void child_place_fds(struct start *start)
 			child_fail(start, "dup of a descriptor");
 	}
 	start->fault = fcntl(start->fault, F_DUPFD_CLOEXEC, KEEP_ABOVE);
-	if (start->fault < 0)
+	if (start->fault < 0 || start->fault >= FD_LIMIT)
 		_exit(98);
 	for (int i = 0; i < start->fd_count; i++) {
 		const struct program_fd *fd = &start->fds[i];
